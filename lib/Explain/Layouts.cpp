@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Explanation.h"
+#include "tessera/Cluster/CollectiveTime.h"
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -38,6 +39,45 @@ static void copyTable(const DocumentSection &from, StringRef name,
     text.addTable(name, *table);
 }
 
+/// The link of each axis, by the sizes of tp and pp, and the time of one
+/// collective of it.
+static Table linkTable(const ExplainSizes &sizes, int64_t ranks) {
+  Table table({{"tp", "", 0},
+               {"pp", "", 0},
+               "axis",
+               {"devices", "", 0},
+               "link",
+               "collective",
+               {"ms", "ms", 2}});
+  DeviceModel device = makeDeviceModel(sizes.cluster.device);
+  for (int64_t tp : listDoubles(1, 16, sizes.plan.tp))
+    for (int64_t pp : listDoubles(1, 16, sizes.plan.pp)) {
+      if (ranks % (tp * pp))
+        continue;
+      ExecutedPlan plan = sizes.plan;
+      plan.tp = tp;
+      plan.pp = pp;
+      plan.dp = ranks / (tp * pp);
+      Machine machine(sizes.cluster, device, plan, plan.execution());
+      for (auto [axis, count] :
+           {std::pair(PlanAxis::DP, plan.dp), std::pair(PlanAxis::TP, tp),
+            std::pair(PlanAxis::PP, pp)}) {
+        auto kind = axis == PlanAxis::PP ? CollectiveKind::Permute
+                                         : CollectiveKind::AllReduce;
+        LinkSpans spans = machine.spans(axis);
+        unsigned level = 0;
+        for (const LinkSpan &span : spans)
+          level = std::max(level, span.level);
+        table.addRow({tp, pp, stringify(axis), count,
+                      spans.empty() ? std::string("none")
+                                    : sizes.cluster.levels[level].name,
+                      stringifyCollective(kind).str(),
+                      getTensorCollectiveTime(kind, sizes.bytes, spans) * 1e3});
+      }
+    }
+  return table;
+}
+
 Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
   auto plan = gridPlan(sizes);
   if (!plan)
@@ -55,6 +95,13 @@ Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
             "Devices are numbered row-major: pp outermost, tp innermost, so "
             "that the axis that sends most has the fastest link.",
             *section->find("axes")});
+  text.add({"axes and links",
+            "table",
+            "Axes that leave a node wait for slower links",
+            formatv("A collective of {0:f2} GB over each axis of {1} devices.",
+                    sizes.bytes / kGB, plan->gpus()),
+            linkTable(sizes, plan->gpus()),
+            {std::to_string(plan->tp), std::to_string(plan->pp)}});
   text.add({"links", "table", "What a device receives over each link", "",
             *section->find("links")});
   copyTable(*section, "received", text);
@@ -183,49 +230,51 @@ static Table strategyTable() {
   return table;
 }
 
-namespace {
-/// Priced candidates, and the first that fits.
-struct Priced {
-  Table table{{"layout",
+/// The plan of a candidate on some devices, with two micro-batches of work for
+/// each device; none if the devices do not suit it.
+static std::optional<ExecutedPlan> makeCandidate(const Planner &planner,
+                                                 const ExplainSizes &sizes,
+                                                 const Candidate &candidate,
+                                                 int64_t ranks) {
+  ExecutedPlan plan = planner.makePlan(ranks);
+  candidate.set(plan, std::min(ranks, sizes.cluster.innerDevices()));
+  plan.dp = std::max<int64_t>(1, ranks / (plan.tp * plan.pp));
+  if (plan.gpus() != ranks)
+    return std::nullopt;
+  plan.microBatches = 2 * plan.tp * plan.pp;
+  return plan;
+}
+
+/// Prices all candidates by the number of devices; sets the first that fits on
+/// `ranks` devices.
+static Table candidateTable(const ExplainSizes &sizes, int64_t ranks,
+                            std::string &least) {
+  Table table({{"devices", "", 0},
+               "layout",
                {"GB of the fullest stage", "GB", 1},
                "fits",
-               {"ms of a step", "ms", 1}}};
-  std::string least;
-};
-} // namespace
-
-/// Prices all candidates on some devices, with two sequences of each a step.
-static Priced priceCandidates(const ExplainSizes &sizes, int64_t ranks) {
-  Priced priced;
-  priced.table.alignLeft(2);
+               {"ms of a step", "ms", 1}});
   Planner planner(sizes);
-  for (const Candidate &candidate : kCandidates) {
-    ExecutedPlan plan = planner.makePlan(ranks);
-    candidate.set(plan, std::min(ranks, sizes.cluster.innerDevices()));
-    plan.dp = std::max<int64_t>(1, ranks / (plan.tp * plan.pp));
-    std::string problem;
-    if (plan.gpus() != ranks)
-      problem = "has another number of devices";
-    else if (llvm::Error error =
-                 plan.setGlobalBatch(2 * ranks * plan.microBatch))
-      problem = llvm::toString(std::move(error));
-    if (problem.empty()) {
-      auto report = planner.report(plan);
-      if (report) {
-        bool fits = report->fits();
-        priced.table.addRow({candidate.name, report->peakMemory().total() / kGB,
-                             fits ? "yes" : "no", report->stepSeconds * 1e3});
-        if (fits && priced.least.empty())
-          priced.least = candidate.name;
+  for (int64_t count : listDoubles(8, 1024, ranks))
+    for (const Candidate &candidate : kCandidates) {
+      auto plan = makeCandidate(planner, sizes, candidate, count);
+      if (!plan) {
+        table.addRow({count, candidate.name, "", "no: other devices", ""});
         continue;
       }
-      problem = llvm::toString(report.takeError());
+      auto report = planner.report(*plan);
+      if (!report) {
+        std::string problem = llvm::toString(report.takeError());
+        table.addRow({count, candidate.name, "",
+                      "no: " + StringRef(problem).split('\n').first.str(), ""});
+        continue;
+      }
+      table.addRow({count, candidate.name, report->peakMemory().total() / kGB,
+                    report->fits() ? "yes" : "no", report->stepSeconds * 1e3});
+      if (count == ranks && report->fits() && least.empty())
+        least = candidate.name;
     }
-    priced.table.addRow({candidate.name, "",
-                         "no: " + StringRef(problem).split('\n').first.str(),
-                         ""});
-  }
-  return priced;
+  return table;
 }
 
 Section tessera::explain::explainStrategies(const ExplainSizes &sizes) {
@@ -236,23 +285,25 @@ Section tessera::explain::explainStrategies(const ExplainSizes &sizes) {
               strategyTable()});
     return std::move(text).finish();
   }
-  Priced priced = priceCandidates(sizes, ranks);
+  std::string least;
+  Table table = candidateTable(sizes, ranks, least);
   Explanation text(
       "strategies",
-      priced.least.empty()
-          ? formatv("None of these layouts fits {0} on {1} devices",
-                    sizes.model.name, ranks)
-                .str()
-          : formatv("The least that fits {0} on {1} devices is {2}",
-                    sizes.model.name, ranks, priced.least)
-                .str());
+      least.empty() ? formatv("None of these layouts fits {0} on {1} devices",
+                              sizes.model.name, ranks)
+                          .str()
+                    : formatv("The least that fits {0} on {1} devices is {2}",
+                              sizes.model.name, ranks, least)
+                          .str());
   text.add({"strategies", "table", "What each strategy splits", "",
             strategyTable()});
-  text.add({"the least that fits", "table",
+  text.add({"the least that fits",
+            "table",
             "Layouts from the least change to the most",
-            formatv("The planner's memory and step of {0} on {1} devices of "
-                    "{2}, with two micro-batches of work for each device.",
-                    sizes.model.name, ranks, sizes.cluster.name),
-            std::move(priced.table)});
+            formatv("The planner's memory and step of {0} on {1}, with two "
+                    "micro-batches of work for each device.",
+                    sizes.model.name, sizes.cluster.name),
+            std::move(table),
+            {std::to_string(ranks)}});
   return std::move(text).finish();
 }

@@ -104,7 +104,7 @@ Section tessera::explain::explainPrecision(const ExplainSizes &sizes) {
 static Table segmentTable(const ExplainSizes &sizes) {
   Table table({"kept inputs",
                {"inputs of layers", "GB", 2},
-               {"layers computed again", "GB", 2},
+               {"activations of a segment", "GB", 2},
                {"sum", "GB", 2},
                {"L/k + k", "tensors", 2},
                {"work", "%", 0, " %"}});

@@ -169,6 +169,11 @@ function addWithChoices(parent, section, options, kind, table, chosen) {
     host.replaceChildren();
     const rows = d3.range(table.length).filter(
         row => indices.every((index, i) => table.columns[i].text[row] === values[i][index]));
+    if (!rows.length) {
+      add(host, headingOfFigures, '', options.heading);
+      add(host, 'p', 'note', 'These values do not go together.');
+      return;
+    }
     const slice = sliceTable(table, rows, chosen.length);
     addExplained(host, section, {...options, tables: [[options.tables[0][0], slice]]}, kind, slice);
     for (const figure of allFigures.filter(each => host.contains(each.node))) figure.redraw();

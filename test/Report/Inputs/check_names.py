@@ -83,4 +83,5 @@ def main(source, folder):
         print(f"{count} names are text")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
