@@ -32,11 +32,10 @@ static llvm::Expected<ExecutedPlan> gridPlan(const ExplainSizes &sizes) {
   return plan;
 }
 
-/// Copies a table of the planner's section.
-static void copyTable(const DocumentSection &from, StringRef name,
-                      Explanation &text) {
-  if (const Table *table = from.find(name))
-    text.addTable(name, *table);
+/// A table of the planner's section; empty if the section has none.
+static Table tableOf(const DocumentSection &section, StringRef name) {
+  const Table *table = section.find(name);
+  return table ? *table : Table();
 }
 
 /// The link of each axis, by the sizes of tp and pp, and the time of one
@@ -94,7 +93,7 @@ Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
   text.add({"axes", "devices", "The groups of a device, and their links",
             "Devices are numbered row-major: pp outermost, tp innermost, so "
             "that the axis that sends most has the fastest link.",
-            *section->find("axes")});
+            tableOf(*section, "axes")});
   text.add({"axes and links",
             "table",
             "Axes that leave a node wait for slower links",
@@ -103,8 +102,8 @@ Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
             linkTable(sizes, plan->gpus()),
             {std::to_string(plan->tp), std::to_string(plan->pp)}});
   text.add({"links", "table", "What a device receives over each link", "",
-            *section->find("links")});
-  copyTable(*section, "received", text);
+            tableOf(*section, "links")});
+  text.addTable("received", tableOf(*section, "received"));
   return std::move(text).finish();
 }
 
@@ -124,9 +123,9 @@ Section tessera::explain::explainRoofline(const ExplainSizes &sizes) {
               "waits for memory",
               ridge, device.name));
   text.add({"kernels", "roofline", findSentence(*section, "roofline").str(), "",
-            *section->find("kernels")});
+            tableOf(*section, "kernels")});
   for (StringRef name : {"ceilings", "step points", "links"})
-    copyTable(*section, name, text);
+    text.addTable(name, tableOf(*section, name));
   text.say("Three ceilings: the peak of arithmetic, the bandwidth of memory "
            "and the bandwidth of a link. A kernel has its FLOPs for each byte "
            "of memory, a step its FLOPs for each byte that a link carries.");

@@ -1,4 +1,4 @@
-//===- Memory.cpp - Explains memory and the wall --------------------===//
+//===- Memory.cpp - Explains memory and the wall --------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -10,9 +10,11 @@
 #include "PlanOptions.h"
 #include "PlanSearch.h"
 
+#include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Explain/Explain.h"
 #include "tessera/Support/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 
 using namespace tessera;
 using llvm::StringRef;
@@ -30,15 +32,19 @@ const OptionSpec kOptions[] = {
                        "the cluster: a file, or a name of share/clusters; "
                        "default: h100-sxm-ib"}),
     {"--ranks", "N", "devices; default: the topic's own number"},
-    {"--tp", "N", "devices of tensor parallelism; default: 4"},
+    {"--tp", "N",
+     "devices of tensor parallelism; default: 4, or what of it divides the "
+     "heads"},
     {"--pp", "N", "pipeline stages; default: 4"},
     {"--micro-batch", "N", "sequences of a micro-batch; default: 1"},
     {"--micro-batches", "N",
      "micro-batches of a step; default: the topic's own number"},
     {"--seq", "N",
      "tokens of a sequence; default: 4096, or all of the model's"},
-    choice("f32|bf16|f16|fp8",
-           {"--precision", "TYPE", "type of parameters; default: bf16"}),
+    choice("f32|bf16|f16|fp8|fp8-current|fp8-row|fp8-block|mxfp8|nvfp4",
+           {"--precision", "TYPE",
+            "type of parameters and activations, as of plan; default: bf16, or "
+            "f16 where the device has no units for bf16"}),
     choice("f32|bf16", {"--grad-dtype", "TYPE",
                         "type of the sums of gradients; default: bf16"}),
     choice("adamw|adamw-no-master|adamw-8bit|sgd",
@@ -136,12 +142,15 @@ llvm::Expected<std::optional<double>> readSize(const ParsedOptions &parsed,
 }
 
 /// The sizes of a plan that a topic has if no option sets them.
-cost::ExecutedPlan makeDefaultPlan(const ExplainedModel &model) {
+cost::ExecutedPlan makeDefaultPlan(const ExplainedModel &model,
+                                   const DeviceSpec &device) {
   cost::ExecutedPlan plan;
-  plan.precision = Precision::BF16;
+  bool hasBF16 =
+      !llvm::errorToBool(cost::checkPrecision(Precision::BF16, device));
+  plan.precision = hasBF16 ? Precision::BF16 : Precision::F16;
   plan.gradDType = GradDType::BF16;
   plan.seq = std::min<int64_t>(4096, model.subject.maxPositions());
-  plan.tp = 4;
+  plan.tp = std::gcd(int64_t(4), model.subject.heads());
   plan.pp = 4;
   return plan;
 }
@@ -157,7 +166,7 @@ llvm::Expected<ExplainSizes> readSizes(const ParsedOptions &parsed) {
   sizes.model = std::move(*model);
   sizes.cluster = std::move(*cluster);
   cost::GivenExecutedPlan given;
-  given.plan = makeDefaultPlan(sizes.model);
+  given.plan = makeDefaultPlan(sizes.model, sizes.cluster.device);
   for (StringRef option : {"--precision", "--grad-dtype", "--optimizer"})
     if (parsed.has(option))
       if (llvm::Error error =
