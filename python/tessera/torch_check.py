@@ -72,7 +72,7 @@ def find_gradients(parameters: Mapping[str, torch.nn.Parameter],
                    weights: Mapping[str, Any]) -> dict[str, Any]:
     """The gradients of the parameters `weights`; parameters that share storage get the sum."""
     gradients = {}
-    for name in weights:
+    for name in (name for name in weights if name in parameters):
         shared = {id(other): other.grad for other in parameters.values()
                   if other.data_ptr() == parameters[name].data_ptr() and other.grad is not None}
         if shared:

@@ -21,12 +21,17 @@ from .graph_text import Value
 TRIALS = 16
 GROUPED = {"transformers.grouped_mm_fallback.default", "aten._grouped_mm.default"}
 ACTIVATIONS = {"silu": "silu", "erf": "gelu", "tanh": "gelu_tanh"}
+# Ops that a bias may go through before it is added to scores.
+RESHAPES = {"aten.unsqueeze.default", "aten.view.default", "aten.reshape.default",
+            "aten.expand.default", "aten.to.dtype"}
 
 
 class Choice(NamedTuple):
     """The ids of a top_k of [tokens..., experts]: distinct and in range."""
     ids: Value
     experts: int
+    # The name of the bias that changes this choice alone, if there is one.
+    bias: str = ""
 
     @property
     def k(self) -> int:
@@ -186,6 +191,44 @@ def is_tokens(importer: Any, node: Any) -> bool:
         (node.args[2] if len(node.args) > 2 else node.kwargs.get("dim")) == 0 and \
         any(choice.k == node.args[1] and choice.rows == value.shape[0] * choice.k
             for choice in importer.choices.values())
+
+
+# Biases of choices.
+
+def find_biased_choice(node: Any) -> Any:
+    """The top_k of all experts whose scores a tensor [experts] is added to, if it changes nothing but
+    choices; none for other tensors."""
+    value = node.meta["val"]
+    if not isinstance(value, torch.Tensor) or value.dim() != 1 or value.dtype != torch.float32:
+        return None
+    while len(node.users) == 1 and str(next(iter(node.users)).target) in RESHAPES:
+        node = next(iter(node.users))
+    if any(str(user.target) != "aten.add.Tensor" or user.kwargs for user in node.users):
+        return None
+    found, seen, rest = [], set(), [node]
+    while rest:
+        for user in set(rest.pop().users) - seen:
+            seen.add(user)
+            if user.op != "call_function":
+                return None
+            result = user.meta.get("val")
+            if str(user.target) == "aten.topk.default" and \
+                    user.args[0].meta["val"].shape[-1] == value.shape[0]:
+                found.append(user)
+            if not isinstance(result, torch.Tensor) or result.dtype.is_floating_point:
+                rest.append(user)
+    return found[0] if len(found) == 1 else None
+
+
+def count_choices(importer: Any, choice: Choice, tokens: tuple[int, ...]) -> Value:
+    """The choices of each expert, in f32, of tokens of these dimensions."""
+    graph = importer.graph
+    ids = graph.reshape(choice.ids, (*tokens, choice.k))
+    ones = graph.constant(1, (*tokens, 1), "f32")
+    rows = Value("", (*tokens, choice.experts, 1), "f32")
+    rows = graph.op(f"nn.expert_rows {ones.name}, {ids.name} : {ones.type}, {ids.type} -> "
+                    f"{rows.type}", rows.shape, "f32")
+    return graph.reduce("sum", rows, [*range(len(tokens)), len(tokens) + 1])
 
 
 # Integers.
@@ -423,8 +466,11 @@ def build(importer: Any, content: Weighted) -> Value:
             not gate.choice == up.choice == choice or (down.start, down.size) != \
             (0, down.weight.shape[-1]):
         raise ImportFailure("expects products of the same tokens and experts")
-    x = graph.reshape(importer.unmerged.get(gate.rows.x, gate.rows.x),
-                      (*tokens, gate.rows.x.shape[-1]))
+    whole = importer.unmerged.get(gate.rows.x, gate.rows.x)
+    x = graph.reshape(whole, (*tokens, gate.rows.x.shape[-1]))
+    if choice.bias:
+        importer.loads.append((f"{choice.bias}.load",
+                               count_choices(importer, choice, whole.shape[:-1])))
     gates = graph.cast(graph.reshape(content.gates, choice.ids.shape),
                        "f64" if x.element == "f64" else "f32")
     first, second = (graph.slice(part.weight, 2, part.start, part.size) for part in (gate, up))

@@ -87,7 +87,7 @@ def read_module(module: torch.nn.Module,
     text = importer.run(type(module).__name__)
     if importer.is_loss and functions:
         raise ImportFailure(f"{functions[0]}: expects no gradient of its own (autograd.Function)")
-    return text, find_weights(program)
+    return text, find_weights(program, importer)
 
 
 def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
@@ -101,15 +101,16 @@ def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
         raise ImportFailure(f"{path}: expects a file of torch.export.save but got: "
                             f"{first_line(error)}") from None
     try:
-        return torch_ops.Importer(program).run(path.stem), find_weights(program), program
+        importer = torch_ops.Importer(program)
+        return importer.run(path.stem), find_weights(program, importer), program
     except ImportFailure as error:
         raise ImportFailure(f"{path}: {error}") from None
 
 
-def find_weights(program: Any) -> dict[str, torch.Tensor]:
-    """Parameters by their first name."""
+def find_weights(program: Any, importer: torch_ops.Importer) -> dict[str, torch.Tensor]:
+    """Parameters by their first name, and biases of choices."""
     weights: dict[tuple[Any, ...], tuple[str, torch.Tensor]] = {}
     for name, parameter in program.named_parameters():
         torch_importer.check_parameter(name, parameter)
         weights.setdefault(torch_importer.view_of(parameter), (name, parameter.detach()))
-    return dict(weights.values())
+    return {**dict(weights.values()), **importer.biases}

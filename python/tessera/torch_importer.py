@@ -60,6 +60,11 @@ class Importer(Walk):
         # Nodes of mixtures of experts, and the choices of top_k by their ids of torch's type.
         self.routed: dict[Any, Any] = {}
         self.choices: dict[Value, torch_experts.Choice] = {}
+        # Biases of scores by name, the names by the top_k that they change, and the loads that the
+        # graph returns for them.
+        self.biases: dict[str, torch.Tensor] = {}
+        self.biased: dict[Any, str] = {}
+        self.loads: list[tuple[str, Value]] = []
         # True if a result is one float, whose gradients are computed.
         self.is_loss = False
 
@@ -125,13 +130,18 @@ class Importer(Walk):
         parameters, buffers = signature.inputs_to_parameters, signature.inputs_to_buffers
         constants = signature.inputs_to_lifted_tensor_constants
         for node in self.order_placeholders():
-            if node.name in parameters:
+            name = parameters.get(node.name, buffers.get(node.name))
+            choice = torch_experts.find_biased_choice(node) if name else None
+            if choice is not None:
+                self.read_bias(node, name, choice)
+            elif node.name in parameters:
                 if node.users:
                     name = parameters[node.name]
                     parameter = self.program.state_dict[name]
                     name = first.get(view_of(parameter), name)
                     if name not in shared:
-                        shared[name] = self.read_parameter(name, parameter, name in frozen)
+                        marks = {"nn.frozen": "unit"} if name in frozen else {}
+                        shared[name] = self.read_parameter(name, parameter, marks)
                     self.values[node] = shared[name]
                     if name not in frozen:
                         self.trained.add(node)
@@ -162,15 +172,20 @@ class Importer(Walk):
             return not is_parameter, first if is_parameter else numbers[node]
         return sorted((node for node in nodes if node.op == "placeholder"), key=key)
 
-    def read_parameter(self, name: str, parameter: torch.Tensor, is_frozen: bool) -> Value:
+    def read_bias(self, node: Any, name: str, choice: Any) -> None:
+        """Reads a bias that changes choices alone, which a training step moves by their loads."""
+        self.biases[name] = self.read_buffer(name)
+        self.biased[choice] = name
+        self.values[node] = self.read_parameter(
+            name, self.biases[name], {"nn.trained": quote("balance"), "nn.wide": "unit"})
+
+    def read_parameter(self, name: str, parameter: torch.Tensor, marks: dict[str, str]) -> Value:
         check_parameter(name, parameter)
         shape = list(parameter.shape)
         strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
         source = f"#nn.source<{quote(name)}, {shape}, offset 0, strides {strides}>"
-        attributes = {"nn.param": quote(name), "nn.source": source}
-        if is_frozen:
-            attributes["nn.frozen"] = "unit"
-        return self.graph.argument(shape, element_of(parameter.dtype), attributes)
+        return self.graph.argument(shape, element_of(parameter.dtype),
+                                   {"nn.param": quote(name), "nn.source": source, **marks})
 
     def read_buffer(self, name: str) -> torch.Tensor:
         buffer = self.program.state_dict.get(name, self.program.constants.get(name))
@@ -395,7 +410,7 @@ class Importer(Walk):
                 taken = [name for name, _ in named]
                 name = "logits" if is_logits and "logits" not in taken else f"result.{i}"
                 named.append((name, value))
-        return named
+        return named + (self.loads if self.is_loss else [])
 
 
 def view_of(parameter: torch.Tensor) -> tuple[Any, ...]:

@@ -504,7 +504,7 @@ def convert_top_k(importer: Importer, node: Any) -> list[Value]:
     found = graph.op(f"nn.take_along_axis {rows.name}, {ids.name} : {rows.type}, {ids.type} -> "
                      f"{found.type}", shape, x.element)
     wide = graph.cast(ids, "i64")
-    importer.choices[wide] = Choice(ids, x.shape[-1])
+    importer.choices[wide] = Choice(ids, x.shape[-1], importer.biased.get(node, ""))
     return [importer.merged(value, x.shape[:-1] + (k,)) for value in (found, wide)]
 
 

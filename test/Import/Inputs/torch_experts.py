@@ -130,3 +130,36 @@ class Shared(torch.nn.Module):
 
 def gathered():
     return Shared(), torch.zeros(10, 16)
+
+
+class Biased(Shared):
+    """Scores of a choice with a bias: a parameter, a buffer that gates have too, or a factor."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        numbers = 0.1 * torch.randn(8)
+        self.bias = torch.nn.Parameter(numbers) if kind == "parameter" else torch.nn.Buffer(numbers)
+
+    def forward(self, x):
+        scores = torch.sigmoid(x @ self.router)
+        changed = scores * self.bias if self.kind == "factor" else scores + self.bias
+        gates, ids = torch.topk(changed, 3)
+        if self.kind != "gates":
+            gates = scores.gather(1, ids)
+        rows, ids = x.repeat_interleave(3, dim=0).unsqueeze(1), ids.flatten()
+        gate, up = (torch.bmm(rows, weight[ids]).squeeze(1) for weight in (self.gate, self.up))
+        y = torch.bmm((torch.nn.functional.silu(gate) * up).unsqueeze(1), self.down[ids]).squeeze(1)
+        return (gates.reshape(-1, 1) * y).reshape(-1, 3, 16).sum(dim=1).square().mean()
+
+
+def biased_parameter():
+    return Biased("parameter"), torch.zeros(10, 16)
+
+
+def biased_gates():
+    return Biased("gates"), torch.zeros(10, 16)
+
+
+def biased_factor():
+    return Biased("factor"), torch.zeros(10, 16)
