@@ -6,6 +6,9 @@
 //     y[p, i]     = c[p, i] x[p, i] - s[p, i] x[p, i + h]
 //     y[p, i + h] = s[p, i] x[p, i] + c[p, i] x[p, i + h]      for i < h
 //
+// or the same with 2 i and 2 i + 1 in place of i and i + h, in x alone or in x
+// and y.
+//
 //===----------------------------------------------------------------------===//
 
 #include "RaiseRope.h"
@@ -26,9 +29,16 @@ using namespace tessera;
 
 namespace {
 
-/// The terms of the pair (i, i + h): first is y[i], second is y[i + h].
+/// The terms of a pair: first and second are its elements of y.
 struct Turn {
   LinearTerm firstOfFirst, secondOfFirst, firstOfSecond, secondOfSecond;
+};
+
+/// The turned pairs of a row, and where their elements are.
+struct Turns {
+  SmallVector<Turn> pairs;
+  /// Whether pair i of x, and of y, is (2 i, 2 i + 1); else (i, i + h).
+  bool fromNeighbours = false, toNeighbours = false;
 };
 
 class RopeRaiser {
@@ -44,8 +54,8 @@ private:
   Frequencies findFrequencies(ArrayRef<Turn> turns);
   std::optional<double> findFrequency(const Turn &turn);
   std::vector<double> readEntries(const LinearTerm &term, double sign);
-  void replace(const LinearRows &rows, ArrayRef<double> frequencies,
-               const MovedConstraints &moved);
+  void replace(const LinearRows &rows, const Turns &turns,
+               ArrayRef<double> frequencies, const MovedConstraints &moved);
   void reportMiss(const LinearRows &rows, StringRef why);
 
   Block &block;
@@ -74,31 +84,46 @@ static bool isTurned(const LinearForm &form) {
          form[0].source != form[1].source;
 }
 
-/// The turns of the pairs (i, i + h) if these are the first 2 h elements and
-/// the others are unchanged; else none.
-static SmallVector<Turn> findTurns(ArrayRef<LinearForm> forms) {
-  if (forms.empty() || !isTurned(forms[0]))
-    return {};
-  int64_t half = std::max(forms[0][0].source, forms[0][1].source);
-  if (2 * half > int64_t(forms.size()))
-    return {};
+/// The turns of turned forms, whose pairs in x and y are neighbours or not;
+/// none if some form has other elements.
+static SmallVector<Turn> readTurns(ArrayRef<LinearForm> forms,
+                                   bool fromNeighbours, bool toNeighbours) {
+  int64_t half = forms.size() / 2;
+  auto locate = [&](int64_t pair, bool isSecond, bool areNeighbours) {
+    return areNeighbours ? 2 * pair + isSecond : pair + isSecond * half;
+  };
   SmallVector<Turn> turns;
   for (int64_t i = 0; i < half; ++i) {
-    const LinearForm &first = forms[i], &second = forms[i + half];
-    if (!isTurned(first) || !isTurned(second))
-      return {};
-    const LinearTerm *terms[] = {findTerm(first, i), findTerm(first, i + half),
-                                 findTerm(second, i),
-                                 findTerm(second, i + half)};
+    const LinearForm &first = forms[locate(i, false, toNeighbours)];
+    const LinearForm &second = forms[locate(i, true, toNeighbours)];
+    int64_t sources[] = {locate(i, false, fromNeighbours),
+                         locate(i, true, fromNeighbours)};
+    const LinearTerm *terms[] = {
+        findTerm(first, sources[0]), findTerm(first, sources[1]),
+        findTerm(second, sources[0]), findTerm(second, sources[1])};
     if (llvm::is_contained(terms, nullptr))
       return {};
     turns.push_back({*terms[0], *terms[1], *terms[2], *terms[3]});
   }
-  for (int64_t i = 2 * half, e = forms.size(); i < e; ++i)
+  return turns;
+}
+
+/// The turns of pairs if these are the first elements and the others are
+/// unchanged; else none.
+static Turns findTurns(ArrayRef<LinearForm> forms) {
+  ArrayRef<LinearForm> turned = forms.take_while(isTurned);
+  if (turned.size() % 2 != 0)
+    return {};
+  for (int64_t i = turned.size(), e = forms.size(); i < e; ++i)
     if (forms[i].size() != 1 || forms[i][0].source != i ||
         forms[i][0].scale != 1 || forms[i][0].table)
       return {};
-  return turns;
+  constexpr std::pair<bool, bool> kLayouts[] = {
+      {false, false}, {true, true}, {true, false}};
+  for (auto [from, to] : kLayouts)
+    if (SmallVector<Turn> pairs = readTurns(turned, from, to); !pairs.empty())
+      return {std::move(pairs), from, to};
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,7 +191,30 @@ RopeRaiser::Frequencies RopeRaiser::findFrequencies(ArrayRef<Turn> turns) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-void RopeRaiser::replace(const LinearRows &rows, ArrayRef<double> frequencies,
+/// Moves the second elements of pairs of neighbours, which are the first
+/// `width` elements, after the first ones.
+static Value separateNeighbours(OpBuilder &b, Location loc, Value x,
+                                int64_t width) {
+  auto type = cast<RankedTensorType>(x.getType());
+  int64_t last = type.getRank() - 1, all = type.getDimSize(last);
+  auto slice = [&](int64_t offset, int64_t size, int64_t stride) -> Value {
+    SmallVector<int64_t> offsets(last + 1, 0), strides(last + 1, 1);
+    SmallVector<int64_t> sizes(type.getShape());
+    offsets[last] = offset;
+    sizes[last] = size;
+    strides[last] = stride;
+    return tensor::ExtractSliceOp::create(
+        b, loc, type.clone(sizes), x, ValueRange(), ValueRange(), ValueRange(),
+        offsets, sizes, strides);
+  };
+  SmallVector<Value> parts{slice(0, width / 2, 2), slice(1, width / 2, 2)};
+  if (width != all)
+    parts.push_back(slice(width, all - width, 1));
+  return tensor::ConcatOp::create(b, loc, last, parts);
+}
+
+void RopeRaiser::replace(const LinearRows &rows, const Turns &turns,
+                         ArrayRef<double> frequencies,
                          const MovedConstraints &moved) {
   Operation *last = rows.ops.back();
   OpBuilder builder(last);
@@ -180,7 +228,10 @@ void RopeRaiser::replace(const LinearRows &rows, ArrayRef<double> frequencies,
       builder.getI64IntegerAttr(rows.positionDim), /*theta=*/FloatAttr(),
       /*scaling=*/nn::RopeScalingAttr(),
       builder.getDenseF64ArrayAttr(frequencies), widthAttr,
-      /*interleaved=*/UnitAttr(), /*inverse=*/UnitAttr(), nn::ZigzagAttr());
+      /*interleaved=*/turns.fromNeighbours ? builder.getUnitAttr() : UnitAttr(),
+      /*inverse=*/UnitAttr(), nn::ZigzagAttr());
+  if (turns.fromNeighbours != turns.toNeighbours)
+    raised = separateNeighbours(builder, last->getLoc(), raised, width);
   raised = ElementwiseBuilder{builder, last->getLoc()}.cast(
       raised, getElementTypeOrSelf(rows.y.getType()));
   Value y = rows.y;
@@ -214,17 +265,17 @@ bool RopeRaiser::raise(Value y) {
   StringRef why;
   std::vector<LinearRows> regions = findLinearRows(y, constants);
   for (const LinearRows &rows : llvm::reverse(regions)) {
-    SmallVector<Turn> turns = findTurns(rows.forms);
-    if (turns.empty()) {
+    Turns turns = findTurns(rows.forms);
+    if (turns.pairs.empty()) {
       if (!rows.forms.empty() && isTurned(rows.forms[0]))
-        why = "other pairs than (i, i + n/2) are turned";
+        why = "other pairs than (i, i + n/2) or (2i, 2i + 1) are turned";
       continue;
     }
-    if (Frequencies frequencies = findFrequencies(turns)) {
-      dist::ConstraintOp blocking = findConstraint(turns);
+    if (Frequencies frequencies = findFrequencies(turns.pairs)) {
+      dist::ConstraintOp blocking = findConstraint(turns.pairs);
       if (auto moved =
               blocking ? std::nullopt : moveConstraints(rows, blocking)) {
-        replace(rows, *frequencies, *moved);
+        replace(rows, turns, *frequencies, *moved);
         return true;
       }
       if (reported.insert(blocking).second)

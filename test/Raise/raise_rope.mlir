@@ -204,6 +204,86 @@ func.func @matrix(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
+// Neighbours are pairs.
+// CHECK-LABEL: @interleaved(
+// CHECK: %[[Y:.+]] = nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] interleaved : tensor<2x3x4x4xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @interleaved(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
+  %c = arith.constant dense<[[1.000000000e+00, 1.000000000e+00], [5.403022766e-01, 9.999499917e-01], [-4.161468446e-01, 9.998000264e-01], [-9.899924994e-01, 9.995500445e-01]]> : tensor<4x2xf32>
+  %s = arith.constant dense<[[0.000000000e+00, 0.000000000e+00], [8.414709568e-01, 9.999833070e-03], [9.092974067e-01, 1.999866590e-02], [1.411200017e-01, 2.999549918e-02]]> : tensor<4x2xf32>
+  %cb = nn.broadcast %c dims [2, 3] : tensor<4x2xf32> -> tensor<2x3x4x2xf32>
+  %sb = nn.broadcast %s dims [2, 3] : tensor<4x2xf32> -> tensor<2x3x4x2xf32>
+  %low = tensor.extract_slice %x[0, 0, 0, 0] [2, 3, 4, 2] [1, 1, 1, 2] : tensor<2x3x4x4xf32> to tensor<2x3x4x2xf32>
+  %high = tensor.extract_slice %x[0, 0, 0, 1] [2, 3, 4, 2] [1, 1, 1, 2] : tensor<2x3x4x4xf32> to tensor<2x3x4x2xf32>
+  %0 = arith.mulf %low, %cb : tensor<2x3x4x2xf32>
+  %1 = arith.mulf %high, %sb : tensor<2x3x4x2xf32>
+  %2 = arith.subf %0, %1 : tensor<2x3x4x2xf32>
+  %3 = arith.mulf %high, %cb : tensor<2x3x4x2xf32>
+  %4 = arith.mulf %low, %sb : tensor<2x3x4x2xf32>
+  %5 = arith.addf %3, %4 : tensor<2x3x4x2xf32>
+  %d = tensor.expand_shape %2 [[0], [1], [2], [3, 4]] output_shape [2, 3, 4, 2, 1] : tensor<2x3x4x2xf32> into tensor<2x3x4x2x1xf32>
+  %e = tensor.expand_shape %5 [[0], [1], [2], [3, 4]] output_shape [2, 3, 4, 2, 1] : tensor<2x3x4x2xf32> into tensor<2x3x4x2x1xf32>
+  %f = tensor.concat dim(4) %d, %e : (tensor<2x3x4x2x1xf32>, tensor<2x3x4x2x1xf32>) -> tensor<2x3x4x2x2xf32>
+  %6 = tensor.collapse_shape %f [[0], [1], [2], [3, 4]] : tensor<2x3x4x2x2xf32> into tensor<2x3x4x4xf32>
+  return %6 : tensor<2x3x4x4xf32>
+}
+
+// -----
+
+// Neighbours that move apart.
+// CHECK-LABEL: @separated(
+// CHECK: %[[Y:.+]] = nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] interleaved : tensor<2x3x4x4xf32>
+// CHECK-NEXT: %[[A:.+]] = tensor.extract_slice %[[Y]][0, 0, 0, 0] [2, 3, 4, 2] [1, 1, 1, 2]
+// CHECK-NEXT: %[[B:.+]] = tensor.extract_slice %[[Y]][0, 0, 0, 1] [2, 3, 4, 2] [1, 1, 1, 2]
+// CHECK-NEXT: %[[Z:.+]] = tensor.concat dim(3) %[[A]], %[[B]]
+// CHECK-NEXT: return %[[Z]]
+func.func @separated(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
+  %c = arith.constant dense<[[1.000000000e+00, 1.000000000e+00], [5.403022766e-01, 9.999499917e-01], [-4.161468446e-01, 9.998000264e-01], [-9.899924994e-01, 9.995500445e-01]]> : tensor<4x2xf32>
+  %s = arith.constant dense<[[0.000000000e+00, 0.000000000e+00], [8.414709568e-01, 9.999833070e-03], [9.092974067e-01, 1.999866590e-02], [1.411200017e-01, 2.999549918e-02]]> : tensor<4x2xf32>
+  %cb = nn.broadcast %c dims [2, 3] : tensor<4x2xf32> -> tensor<2x3x4x2xf32>
+  %sb = nn.broadcast %s dims [2, 3] : tensor<4x2xf32> -> tensor<2x3x4x2xf32>
+  %low = tensor.extract_slice %x[0, 0, 0, 0] [2, 3, 4, 2] [1, 1, 1, 2] : tensor<2x3x4x4xf32> to tensor<2x3x4x2xf32>
+  %high = tensor.extract_slice %x[0, 0, 0, 1] [2, 3, 4, 2] [1, 1, 1, 2] : tensor<2x3x4x4xf32> to tensor<2x3x4x2xf32>
+  %0 = arith.mulf %low, %cb : tensor<2x3x4x2xf32>
+  %1 = arith.mulf %high, %sb : tensor<2x3x4x2xf32>
+  %2 = arith.subf %0, %1 : tensor<2x3x4x2xf32>
+  %3 = arith.mulf %high, %cb : tensor<2x3x4x2xf32>
+  %4 = arith.mulf %low, %sb : tensor<2x3x4x2xf32>
+  %5 = arith.addf %3, %4 : tensor<2x3x4x2xf32>
+  %6 = tensor.concat dim(3) %2, %5 : (tensor<2x3x4x2xf32>, tensor<2x3x4x2xf32>) -> tensor<2x3x4x4xf32>
+  return %6 : tensor<2x3x4x4xf32>
+}
+
+// -----
+
+// Neighbours that move apart, before others.
+// CHECK-LABEL: @separated_part(
+// CHECK: %[[Y:.+]] = nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] width 4 interleaved : tensor<2x3x4x6xf32>
+// CHECK-NEXT: %[[A:.+]] = tensor.extract_slice %[[Y]][0, 0, 0, 0] [2, 3, 4, 2] [1, 1, 1, 2]
+// CHECK-NEXT: %[[B:.+]] = tensor.extract_slice %[[Y]][0, 0, 0, 1] [2, 3, 4, 2] [1, 1, 1, 2]
+// CHECK-NEXT: %[[C:.+]] = tensor.extract_slice %[[Y]][0, 0, 0, 4] [2, 3, 4, 2] [1, 1, 1, 1]
+// CHECK-NEXT: %[[Z:.+]] = tensor.concat dim(3) %[[A]], %[[B]], %[[C]]
+// CHECK-NEXT: return %[[Z]]
+func.func @separated_part(%x: tensor<2x3x4x6xf32>) -> tensor<2x3x4x6xf32> {
+  %c = arith.constant dense<[[1.000000000e+00, 1.000000000e+00], [5.403022766e-01, 9.999499917e-01], [-4.161468446e-01, 9.998000264e-01], [-9.899924994e-01, 9.995500445e-01]]> : tensor<4x2xf32>
+  %s = arith.constant dense<[[0.000000000e+00, 0.000000000e+00], [8.414709568e-01, 9.999833070e-03], [9.092974067e-01, 1.999866590e-02], [1.411200017e-01, 2.999549918e-02]]> : tensor<4x2xf32>
+  %cb = nn.broadcast %c dims [2, 3] : tensor<4x2xf32> -> tensor<2x3x4x2xf32>
+  %sb = nn.broadcast %s dims [2, 3] : tensor<4x2xf32> -> tensor<2x3x4x2xf32>
+  %low = tensor.extract_slice %x[0, 0, 0, 0] [2, 3, 4, 2] [1, 1, 1, 2] : tensor<2x3x4x6xf32> to tensor<2x3x4x2xf32>
+  %high = tensor.extract_slice %x[0, 0, 0, 1] [2, 3, 4, 2] [1, 1, 1, 2] : tensor<2x3x4x6xf32> to tensor<2x3x4x2xf32>
+  %0 = arith.mulf %low, %cb : tensor<2x3x4x2xf32>
+  %1 = arith.mulf %high, %sb : tensor<2x3x4x2xf32>
+  %2 = arith.subf %0, %1 : tensor<2x3x4x2xf32>
+  %3 = arith.mulf %high, %cb : tensor<2x3x4x2xf32>
+  %4 = arith.mulf %low, %sb : tensor<2x3x4x2xf32>
+  %5 = arith.addf %3, %4 : tensor<2x3x4x2xf32>
+  %rest = tensor.extract_slice %x[0, 0, 0, 4] [2, 3, 4, 2] [1, 1, 1, 1] : tensor<2x3x4x6xf32> to tensor<2x3x4x2xf32>
+  %6 = tensor.concat dim(3) %2, %5, %rest : (tensor<2x3x4x2xf32>, tensor<2x3x4x2xf32>, tensor<2x3x4x2xf32>) -> tensor<2x3x4x6xf32>
+  return %6 : tensor<2x3x4x6xf32>
+}
+
+// -----
+
 // The last elements are doubled: the rotated part becomes an op.
 // CHECK-LABEL: @rest(
 // CHECK: nn.rope %{{.+}} dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] : tensor<2x3x4x4xf32>
