@@ -137,15 +137,15 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
 
 /// Adds the bytes of the busiest stage, and the bubble of the schedule.
 static Error addTraffic(PlanReport &report, const ModelWork &work,
-                        const PricedModel &model, size_t busiest,
+                        const PricedModel &model,
                         schedule::PipelinePricer &pricer) {
   const ExecutedPlan &plan = report.plan;
   Expected<schedule::Pipeline> pipeline = makePipeline(plan, pricer);
   if (!pipeline)
     return pipeline.takeError();
-  report.busiest = busiest;
-  report.traffic = listTraffic(work, report.stages[busiest], busiest, plan,
-                               plan.execution(), pipeline->problem);
+  report.traffic =
+      listTraffic(work, report.stages[report.busiest], report.busiest, plan,
+                  plan.execution(), pipeline->problem);
   schedule::ChunkTimes whole;
   for (const ModelWork::Run &run : model.layers) {
     const ChunkTime &sum = model.kinds[run.kind].sum;
@@ -213,13 +213,15 @@ static void addMemory(PlanReport &report, const ReportedModel &model,
                           staged.getPipeline(), pricer, question.memory);
   report.fullest = fullestStage(report.stages);
   report.capacity = machine.device.memoryBytes;
-  report.largest =
-      model.memory.largestTensors(report.stages[report.fullest], plan, 4);
+  if (!question.isBrief)
+    report.largest =
+        model.memory.largestTensors(report.stages[report.fullest], plan, 4);
   if (plan.offload != Offload::None)
     report.offloadCapacity = plan.offload == Offload::Host
                                  ? machine.host.memoryBytes
                                  : machine.host.diskBytes;
-  if (report.fits() || plan.stageLayers == given.stageLayers)
+  if (question.isBrief || report.fits() ||
+      plan.stageLayers == given.stageLayers)
     return;
   PlanReport even = report;
   even.stages =
@@ -271,15 +273,16 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   addMemory(report, model, *staged, given, machine, question, pricer);
   report.causes = listCauses(step, model.priced, report.stages[step.busiest],
                              plan, cluster, machine);
-  if (Error error =
-          addTraffic(report, model.work, model.priced, step.busiest, pricer))
-    return std::move(error);
+  report.busiest = step.busiest;
+  if (!question.isBrief)
+    if (Error error = addTraffic(report, model.work, model.priced, pricer))
+      return std::move(error);
   addThroughput(report, model.work, machine);
   addBinding(report);
   addBudget(report, question);
-  Novelty novelty =
-      noveltyOf(plan, machine.execution, cluster, question.framework,
-                question.isFrameworkFitted, &report.caveats);
+  Novelty novelty = noveltyOf(plan, machine.execution, cluster,
+                              question.framework, question.isFrameworkFitted,
+                              question.isBrief ? nullptr : &report.caveats);
   novelty.isObserved = question.isObserved;
   report.stepInterval = intervalOf(report.stepSeconds, timeDoubt(novelty));
   report.fitProbability = probabilityBelow(

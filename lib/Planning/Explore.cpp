@@ -179,6 +179,7 @@ static bool isBetter(const ExploredLayout &a, const ExploredLayout &b) {
 static void exploreRange(const ExploredSpace &space, PlanPricer &pricer,
                          const PlanQuestion &question,
                          ExploredPlanMaker makePlan, ExploredRange &range) {
+  range.layouts.reserve(range.end - range.begin);
   for (size_t index = range.begin; index < range.end; ++index) {
     llvm::Expected<ExecutedPlan> plan = makePlan(space.getValues(index));
     if (!plan) {
@@ -248,9 +249,12 @@ tessera::explore(ExploredSpace space, const Subject &subject,
                  const ClusterSpec &cluster, const PlanQuestion &question,
                  ExploredPlanMaker makePlan, size_t numThreads) {
   Exploration result;
+  result.layouts.reserve(space.size());
   PartList parts;
+  PlanQuestion brief = question;
+  brief.isBrief = true;
   for (ExploredRange &range :
-       exploreRanges(space, subject, cluster, question, makePlan, numThreads))
+       exploreRanges(space, subject, cluster, brief, makePlan, numThreads))
     addRange(range, parts, result);
   if (result.layouts.empty())
     return llvm::createStringError(formatv(

@@ -37,6 +37,9 @@ struct PlanQuestion {
   /// Dollars per device and hour; 0: not given.
   double price = 0;
   MemoryConstants memory;
+  /// The report has no traffic, bubble of the schedule alone, largest tensors
+  /// and caveats, nor whether even stages fit: for many reports.
+  bool isBrief = false;
 };
 
 /// A part of the step.

@@ -114,6 +114,18 @@ TEST(PlanPricer, reports_on_kept_layers) {
       ASSERT_TRUE(bool(alone)) << llvm::toString(alone.takeError());
       EXPECT_EQ(llvm::json::Value(toJson(*report)),
                 llvm::json::Value(toJson(*alone)));
+      PlanQuestion brief = question;
+      brief.isBrief = true;
+      auto shorter = pricer.report(plan, brief);
+      ASSERT_TRUE(bool(shorter)) << llvm::toString(shorter.takeError());
+      EXPECT_TRUE(shorter->traffic.empty() && shorter->largest.empty() &&
+                  shorter->caveats.empty());
+      shorter->traffic = alone->traffic;
+      shorter->largest = alone->largest;
+      shorter->caveats = alone->caveats;
+      shorter->scheduleBubble = alone->scheduleBubble;
+      EXPECT_EQ(llvm::json::Value(toJson(*shorter)),
+                llvm::json::Value(toJson(*alone)));
     }
 }
 
