@@ -207,12 +207,14 @@ Section tessera::explain::explainAccumulation(const ExplainSizes &sizes) {
             "Gradients of micro-batches add up to those of the whole batch",
             "A linear model on integers; the two last rows are equal.",
             std::move(*shards)});
-  text.add({"messages", "table",
-            "Messages stay and activations stay, however large the batch is",
-            formatv("Bytes that one of {0} devices sends in a step, and "
-                    "activations by the rule 12 L B S d, with accumulation "
-                    "and with the whole batch at once.",
-                    ranks),
-            std::move(table)});
+  text.add(
+      {"messages", "table",
+       "One all-reduce and the activations of one micro-batch, however many "
+       "there are",
+       formatv("Bytes that one of {0} devices sends in a step, and "
+               "activations by the rule 12 L B S d, with accumulation "
+               "and with the whole batch at once.",
+               ranks),
+       std::move(table)});
   return std::move(text).finish();
 }

@@ -177,6 +177,8 @@ void tessera::printExplanation(const DocumentSection &section,
       separator = ", ";
     }
     os << "\n";
+    if (!figure[4].text.empty())
+      os << plainText(figure[4].text) << "\n";
     printRows(chooseRows(section, name), os);
   }
   if (const Table *notes = section.find("notes"))

@@ -141,8 +141,7 @@ Section tessera::explain::explainMemory(const ExplainSizes &sizes) {
             "stack",
             "Parameters, gradients, optimizer state and activations share a "
             "device",
-            "GB (1e9 bytes) by category; the dashed marks are a device and "
-            "75 % of it.",
+            "GB (1e9 bytes) by category. A page marks a device and 75 % of it.",
             choiceTable(sizes),
             {sizes.model.name, std::to_string(sizes.plan.seq),
              stringify(sizes.plan.precision).str(),

@@ -65,7 +65,8 @@ function addStack(parent, section, options, table) {
             list.push({x: x(begin), y: top + row * step, width: length, height, kind: kinds[i],
                        text: parts.length > 1 && length > textWidth(part.text[row]) + 6
                            ? part.text[row] : '',
-                       label: `${name ? name + ': ' : ''}${part.name} ${part.text[row]} ${part.unit}`});
+                       label: (name ? name + ': ' : '') +
+                           `${part.name} ${part.text[row]} ${part.unit}`});
           begin = end;
         });
         if (!begin)

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(sys.argv[1], "test", "Report", "Inputs"))
 import browser
 import check_page
 
-# One topic for each kind of figure is read by keys and looked at in all widths, the others in two.
+# One topic for each kind of figure is read by keys and looked at in all widths, others in two.
 WHOLE = ("memory", "ring", "pipeline", "wall", "grid", "roofline", "batch")
 
 RIGHT = "\ue014"
