@@ -78,6 +78,9 @@ llvm::Expected<ExplainedModel> tessera::readExplainedModel(StringRef value) {
   }
   model.name = model.subject.name();
   model.parameters = model.subject.parameters();
+  // Six FLOPs for each parameter and token.
+  model.active = model.subject.sparse ? model.subject.leastFlopsPerToken() / 6
+                                      : model.parameters;
   model.layers = model.subject.layers();
   model.hidden = model.subject.hidden();
   return model;

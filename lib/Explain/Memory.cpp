@@ -173,7 +173,7 @@ Section tessera::explain::explainMemory(const ExplainSizes &sizes) {
 
 Section tessera::explain::explainWall(const ExplainSizes &sizes) {
   MinimumMemory minimum = minimumOf(sizes.model, sizes.plan, capacityOf(sizes));
-  double flops = trainingFlops(sizes.model.parameters, sizes.tokens);
+  double flops = trainingFlops(sizes.model.active, sizes.tokens);
   double seconds = trainingSeconds(flops, 1, peakOf(sizes), sizes.mfu);
   double days = seconds / 86400;
   Explanation text(

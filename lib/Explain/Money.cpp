@@ -84,18 +84,18 @@ static Table runTable(double price) {
 
 Section tessera::explain::explainCost(const ExplainSizes &sizes) {
   int64_t ranks = sizes.ranks.value_or(64);
-  double flops = trainingFlops(sizes.model.parameters, sizes.tokens);
+  double flops = trainingFlops(sizes.model.active, sizes.tokens);
   double seconds =
       trainingSeconds(flops, double(ranks), peakOf(sizes), sizes.mfu);
   Explanation text(
       "cost",
-      formatv(
-          "{0} parameters and {1} tokens: {2} days on {3} devices at {4:f1} "
-          "% of {5:f0} TFLOP/s, ${6}",
-          countText(sizes.model.parameters), countText(sizes.tokens),
-          groupedText(seconds / kDay), groupedText(double(ranks)),
-          100 * sizes.mfu, peakOf(sizes) / 1e12,
-          groupedText(seconds / kHour * double(ranks) * sizes.price)));
+      formatv("{0} active parameters and {1} tokens: {2} days on {3} devices "
+              "at {4:f1} "
+              "% of {5:f0} TFLOP/s, ${6}",
+              countText(sizes.model.active), countText(sizes.tokens),
+              groupedText(seconds / kDay), groupedText(double(ranks)),
+              100 * sizes.mfu, peakOf(sizes) / 1e12,
+              groupedText(seconds / kHour * double(ranks) * sizes.price)));
   text.add({"by utilization",
             "table",
             formatv("At 20 % instead of 50 % of the peak, {0:f0} % of the "
@@ -118,7 +118,7 @@ Section tessera::explain::explainCalculator(const ExplainSizes &sizes) {
   MinimumMemory minimum =
       makeMinimumMemory(sizes.model.name, parameters, sizes.model.layers,
                         sizes.model.hidden, sizes.plan, capacity);
-  double flops = trainingFlops(parameters, sizes.tokens);
+  double flops = trainingFlops(sizes.model.active, sizes.tokens);
   double seconds =
       trainingSeconds(flops, double(ranks), peakOf(sizes), sizes.mfu);
   Table table({"size", {"value", "", 2}, "unit", "from"});
@@ -129,6 +129,7 @@ Section tessera::explain::explainCalculator(const ExplainSizes &sizes) {
     table.addRow({name, value, unit, from});
   };
   addRow("parameters", parameters / 1e9, "1e9", "");
+  addRow("active parameters", sizes.model.active / 1e9, "1e9", "cost");
   addRow("bytes of a parameter", stateOf(sizes).sum(), "bytes", "memory");
   addRow("state", minimum.state.sum() / kGB, "GB", "memory");
   addRow("activations", minimum.activations / kGB, "GB", "memory");

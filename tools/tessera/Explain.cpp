@@ -87,7 +87,9 @@ struct SizeOption {
 
 constexpr SizeOption kSizes[] = {
     {"--parameters", 1e14, false,
-     [](ExplainSizes &s, double value) { s.model.parameters = value; }},
+     [](ExplainSizes &s, double value) {
+       s.model.parameters = s.model.active = value;
+     }},
     {"--layers", 10000, true,
      [](ExplainSizes &s, double value) { s.model.layers = int64_t(value); }},
     {"--hidden", 1 << 20, true,

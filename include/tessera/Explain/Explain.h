@@ -24,6 +24,8 @@ struct ExplainedModel {
   Subject subject;
   std::string name;
   double parameters = 0;
+  /// Parameters that a token uses: with experts, those of its own.
+  double active = 0;
   int64_t layers = 0, hidden = 0;
   /// False if sizes were replaced: the planner then has no graph to price.
   bool isWhole = true;
