@@ -265,6 +265,13 @@ class Figure {
     else axis.ticks(Math.max(2, Math.floor((to - from) / 90)));
     const group = this.svg.append('g').attr('class', 'axis')
         .attr('transform', `translate(0,${y})`).call(axis);
+    // A label at an end of the scale stays in the figure.
+    const most = this.width;
+    group.selectAll('.tick').each(function(value) {
+      const text = d3.select(this).select('text'), half = textWidth(text.text()) / 2 + 1;
+      const at = scale(value);
+      text.attr('dx', Math.max(half - at, 0) + Math.min(most - at - half, 0));
+    });
     if (unit)
       group.append('text').attr('class', 'unit').attr('x', from - 10).attr('y', 18).text(unit);
     return group;
