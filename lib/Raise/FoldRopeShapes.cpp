@@ -78,9 +78,102 @@ struct UnitsOfRope : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
+/// A concat in the last dimension of a value that starts at `begin` there.
+struct Separation {
+  tensor::ConcatOp concat;
+  Value source;
+  int64_t begin;
+};
+
+/// Drops separations of neighbours that queries and keys share: a score is a
+/// sum over their last dimension, in any order.
+struct AttentionOfSeparated : OpRewritePattern<nn::AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Separation> queries, keys;
+    collect(op.getQ(), 0, queries);
+    collect(op.getK(), 0, keys);
+    bool isChanged = false;
+    for (const Separation &query : queries)
+      for (const Separation &key : keys)
+        if (query.begin == key.begin && widthOf(query) == widthOf(key)) {
+          rewriter.replaceOp(query.concat, query.source);
+          rewriter.replaceOp(key.concat, key.source);
+          isChanged = true;
+        }
+    return success(isChanged);
+  }
+
+private:
+  static int64_t widthOf(const Separation &separation) {
+    return typeOf(separation.source).getShape().back();
+  }
+
+  /// Whether a result has the last dimension of the first operand.
+  static bool keepsLast(Operation *op) {
+    if (auto transpose = dyn_cast<nn::TransposeOp>(op))
+      return transpose.getPermutation().back() ==
+             int64_t(transpose.getPermutation().size()) - 1;
+    if (auto broadcast = dyn_cast<nn::BroadcastOp>(op))
+      return !broadcast.getDims().empty() &&
+             broadcast.getDims().back() == broadcast.getType().getRank() - 1 &&
+             typeOf(broadcast.getX()).getShape().back() ==
+                 broadcast.getType().getShape().back();
+    if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+      return !collapse.getReassociationIndices().empty() &&
+             collapse.getReassociationIndices().back().size() == 1;
+    auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+    return expand && !expand.getReassociationIndices().empty() &&
+           expand.getReassociationIndices().back().size() == 1;
+  }
+
+  /// The value whose elements are those of `part`, from `offset` on every other
+  /// one of the last dimension; null if there is none.
+  static Value findEveryOther(Value part, int64_t offset) {
+    auto slice = part.getDefiningOp<tensor::ExtractSliceOp>();
+    if (!slice || slice.getType().getRank() != slice.getSourceType().getRank())
+      return {};
+    ArrayRef<int64_t> offsets = slice.getStaticOffsets();
+    ArrayRef<int64_t> strides = slice.getStaticStrides();
+    ArrayRef<int64_t> sizes = slice.getStaticSizes();
+    ArrayRef<int64_t> from = slice.getSourceType().getShape();
+    bool isWhole =
+        sizes.drop_back() == from.drop_back() &&
+        llvm::all_of(offsets.drop_back(), [](int64_t n) { return n == 0; }) &&
+        llvm::all_of(strides.drop_back(), [](int64_t n) { return n == 1; });
+    bool isHalf = offsets.back() == offset && strides.back() == 2 &&
+                  2 * sizes.back() == from.back();
+    return isWhole && isHalf ? slice.getSource() : Value();
+  }
+
+  /// Adds the separations in `x`, whose last dimension starts at `begin`, that
+  /// nothing else reads.
+  static void collect(Value x, int64_t begin, SmallVector<Separation> &found) {
+    Operation *op = x.getDefiningOp();
+    if (!op || !x.hasOneUse())
+      return;
+    if (keepsLast(op))
+      return collect(op->getOperand(0), begin, found);
+    auto concat = dyn_cast<tensor::ConcatOp>(op);
+    if (!concat || int64_t(concat.getDim()) != typeOf(x).getRank() - 1)
+      return;
+    ValueRange parts = concat.getInputs();
+    Value source = parts.size() == 2 ? findEveryOther(parts[0], 0) : Value();
+    if (source && source == findEveryOther(parts[1], 1)) {
+      found.push_back({concat, source, begin});
+      return;
+    }
+    for (Value part : parts) {
+      collect(part, begin, found);
+      begin += typeOf(part).getShape().back();
+    }
+  }
+};
+
 } // namespace
 
 void tessera::populateRopeShapePatterns(RewritePatternSet &patterns) {
-  patterns.add<TransposeOfRope, SplitOfRope, UnitsOfRope>(
+  patterns.add<TransposeOfRope, SplitOfRope, UnitsOfRope, AttentionOfSeparated>(
       patterns.getContext());
 }

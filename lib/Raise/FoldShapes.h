@@ -47,7 +47,8 @@ void populateConstraintShapePatterns(mlir::RewritePatternSet &patterns);
 /// Merges transposes, moves them before broadcasts, elementwise ops and merges
 /// of dimensions, and merges them, and broadcasts of operands, into matmuls.
 void populateTransposePatterns(mlir::RewritePatternSet &patterns);
-/// Moves transposes, splits and broadcasts before ropes.
+/// Moves transposes, splits and broadcasts before ropes, and drops separations
+/// of neighbours that queries and keys share.
 void populateRopeShapePatterns(mlir::RewritePatternSet &patterns);
 /// Moves merges of dimensions after matmuls, softmaxes, norms, choices of
 /// elements, reductions and elementwise ops.

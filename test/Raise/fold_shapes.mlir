@@ -384,3 +384,63 @@ func.func @experts(%x: tensor<4x6x8xf32>, %ids: tensor<4x6x2xi32>, %gates: tenso
   %4 = tensor.expand_shape %3 [[0, 1], [2]] output_shape [4, 6, 8] : tensor<24x8xf32> into tensor<4x6x8xf32>
   return %4 : tensor<4x6x8xf32>
 }
+
+// -----
+
+// Queries and keys have the last four elements of a row moved apart alike: scores
+// are the same without.
+// CHECK-LABEL: @separated
+// CHECK-SAME: %[[Q0:.+]]: tensor<2x6x3x1x2xf32>, %[[Q1:.+]]: tensor<2x6x3x1x4xf32>, %[[A:.+]]: tensor<2x6x3x2xf32>, %[[B:.+]]: tensor<2x6x4xf32>, %[[V:.+]]: tensor<2x6x3x5xf32>
+// CHECK-NOT: tensor.extract_slice
+// CHECK: %[[Q:.+]] = tensor.concat dim(4) %[[Q0]], %[[Q1]]
+// CHECK: %[[SHARED:.+]] = nn.broadcast %[[B]] dims [0, 1, 3]
+// CHECK: %[[K:.+]] = tensor.concat dim(3) %[[A]], %[[SHARED]]
+// CHECK: nn.attention causal scale 5.000000e-01 %[[Q]], %[[K]], %[[V]]
+func.func @separated(%q0: tensor<2x6x3x1x2xf32>, %q1: tensor<2x6x3x1x4xf32>, %a: tensor<2x6x3x2xf32>, %b: tensor<2x6x4xf32>, %v: tensor<2x6x3x5xf32>) -> tensor<2x6x3x1x5xf32> {
+  %even = tensor.extract_slice %q1[0, 0, 0, 0, 0] [2, 6, 3, 1, 2] [1, 1, 1, 1, 2] : tensor<2x6x3x1x4xf32> to tensor<2x6x3x1x2xf32>
+  %odd = tensor.extract_slice %q1[0, 0, 0, 0, 1] [2, 6, 3, 1, 2] [1, 1, 1, 1, 2] : tensor<2x6x3x1x4xf32> to tensor<2x6x3x1x2xf32>
+  %q2 = tensor.concat dim(4) %even, %odd : (tensor<2x6x3x1x2xf32>, tensor<2x6x3x1x2xf32>) -> tensor<2x6x3x1x4xf32>
+  %q3 = tensor.concat dim(4) %q0, %q2 : (tensor<2x6x3x1x2xf32>, tensor<2x6x3x1x4xf32>) -> tensor<2x6x3x1x6xf32>
+  %k0 = tensor.extract_slice %b[0, 0, 0] [2, 6, 2] [1, 1, 2] : tensor<2x6x4xf32> to tensor<2x6x2xf32>
+  %k1 = tensor.extract_slice %b[0, 0, 1] [2, 6, 2] [1, 1, 2] : tensor<2x6x4xf32> to tensor<2x6x2xf32>
+  %k2 = tensor.concat dim(2) %k0, %k1 : (tensor<2x6x2xf32>, tensor<2x6x2xf32>) -> tensor<2x6x4xf32>
+  %k3 = nn.broadcast %k2 dims [0, 1, 3] : tensor<2x6x4xf32> -> tensor<2x6x3x4xf32>
+  %k4 = tensor.concat dim(3) %a, %k3 : (tensor<2x6x3x2xf32>, tensor<2x6x3x4xf32>) -> tensor<2x6x3x6xf32>
+  %y = nn.attention causal scale 0.5 %q3, %k4, %v : tensor<2x6x3x1x6xf32>, tensor<2x6x3x6xf32>, tensor<2x6x3x5xf32> -> tensor<2x6x3x1x5xf32>
+  return %y : tensor<2x6x3x1x5xf32>
+}
+
+// -----
+
+// Queries have the first elements moved apart and keys the last ones.
+// CHECK-LABEL: @separated_elsewhere
+// CHECK-COUNT-4: [1, 1, 1, {{(1, )?}}2] :
+// CHECK: nn.attention
+func.func @separated_elsewhere(%q: tensor<2x6x3x1x4xf32>, %r: tensor<2x6x3x1x4xf32>, %a: tensor<2x6x3x4xf32>, %b: tensor<2x6x3x4xf32>, %v: tensor<2x6x3x5xf32>) -> tensor<2x6x3x1x5xf32> {
+  %even = tensor.extract_slice %q[0, 0, 0, 0, 0] [2, 6, 3, 1, 2] [1, 1, 1, 1, 2] : tensor<2x6x3x1x4xf32> to tensor<2x6x3x1x2xf32>
+  %odd = tensor.extract_slice %q[0, 0, 0, 0, 1] [2, 6, 3, 1, 2] [1, 1, 1, 1, 2] : tensor<2x6x3x1x4xf32> to tensor<2x6x3x1x2xf32>
+  %q2 = tensor.concat dim(4) %even, %odd, %r : (tensor<2x6x3x1x2xf32>, tensor<2x6x3x1x2xf32>, tensor<2x6x3x1x4xf32>) -> tensor<2x6x3x1x8xf32>
+  %k0 = tensor.extract_slice %b[0, 0, 0, 0] [2, 6, 3, 2] [1, 1, 1, 2] : tensor<2x6x3x4xf32> to tensor<2x6x3x2xf32>
+  %k1 = tensor.extract_slice %b[0, 0, 0, 1] [2, 6, 3, 2] [1, 1, 1, 2] : tensor<2x6x3x4xf32> to tensor<2x6x3x2xf32>
+  %k2 = tensor.concat dim(3) %k0, %k1 : (tensor<2x6x3x2xf32>, tensor<2x6x3x2xf32>) -> tensor<2x6x3x4xf32>
+  %k4 = tensor.concat dim(3) %a, %k2 : (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x6x3x8xf32>
+  %y = nn.attention causal scale 0.5 %q2, %k4, %v : tensor<2x6x3x1x8xf32>, tensor<2x6x3x8xf32>, tensor<2x6x3x5xf32> -> tensor<2x6x3x1x5xf32>
+  return %y : tensor<2x6x3x1x5xf32>
+}
+
+// -----
+
+// Keys that are moved apart are read elsewhere, too.
+// CHECK-LABEL: @separated_and_read
+// CHECK-COUNT-4: [1, 1, 1, {{(1, )?}}2] :
+// CHECK: nn.attention
+func.func @separated_and_read(%q: tensor<2x6x3x1x4xf32>, %b: tensor<2x6x3x4xf32>, %v: tensor<2x6x3x5xf32>) -> (tensor<2x6x3x1x5xf32>, tensor<2x6x3x4xf32>) {
+  %even = tensor.extract_slice %q[0, 0, 0, 0, 0] [2, 6, 3, 1, 2] [1, 1, 1, 1, 2] : tensor<2x6x3x1x4xf32> to tensor<2x6x3x1x2xf32>
+  %odd = tensor.extract_slice %q[0, 0, 0, 0, 1] [2, 6, 3, 1, 2] [1, 1, 1, 1, 2] : tensor<2x6x3x1x4xf32> to tensor<2x6x3x1x2xf32>
+  %q2 = tensor.concat dim(4) %even, %odd : (tensor<2x6x3x1x2xf32>, tensor<2x6x3x1x2xf32>) -> tensor<2x6x3x1x4xf32>
+  %k0 = tensor.extract_slice %b[0, 0, 0, 0] [2, 6, 3, 2] [1, 1, 1, 2] : tensor<2x6x3x4xf32> to tensor<2x6x3x2xf32>
+  %k1 = tensor.extract_slice %b[0, 0, 0, 1] [2, 6, 3, 2] [1, 1, 1, 2] : tensor<2x6x3x4xf32> to tensor<2x6x3x2xf32>
+  %k2 = tensor.concat dim(3) %k0, %k1 : (tensor<2x6x3x2xf32>, tensor<2x6x3x2xf32>) -> tensor<2x6x3x4xf32>
+  %y = nn.attention causal scale 0.5 %q2, %k2, %v : tensor<2x6x3x1x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x5xf32> -> tensor<2x6x3x1x5xf32>
+  return %y, %k2 : tensor<2x6x3x1x5xf32>, tensor<2x6x3x4xf32>
+}
