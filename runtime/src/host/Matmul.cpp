@@ -344,16 +344,18 @@ static void runMatmul(const Matmul &call, int32_t dtypeB, const void *a,
   const tessera_rt_matmul_desc &d = call.d;
   int32_t dtype = int32_t(d.dtype);
   int64_t size = dtypeSize(dtype);
+  // Operands without elements may be null; strides of 0 add nothing to them.
+  int64_t lda = d.k ? d.lda : 0, ldb = d.k ? d.ldb : 0, one = d.k ? 1 : 0;
   auto item = [&](int64_t index) {
-    const uint8_t *baseA = static_cast<const uint8_t *>(a);
-    const uint8_t *baseB = static_cast<const uint8_t *>(b);
-    return BatchItem{{baseA + index * d.stride_a * size, dtype,
-                      d.trans_a ? 1 : d.lda, d.trans_a ? d.lda : 1},
-                     {baseB + index * d.stride_b * dtypeSize(dtypeB), dtypeB,
-                      d.trans_b ? 1 : d.ldb, d.trans_b ? d.ldb : 1},
-                     static_cast<uint8_t *>(c) +
-                         index * d.stride_c * call.sizeC(),
-                     index};
+    int64_t step = index * one;
+    return BatchItem{
+        {static_cast<const uint8_t *>(a) + step * d.stride_a * size, dtype,
+         d.trans_a ? one : lda, d.trans_a ? lda : one},
+        {static_cast<const uint8_t *>(b) +
+             step * d.stride_b * dtypeSize(dtypeB),
+         dtypeB, d.trans_b ? one : ldb, d.trans_b ? ldb : one},
+        static_cast<uint8_t *>(c) + index * d.stride_c * call.sizeC(),
+        index};
   };
   if (dtype == TESSERA_RT_F64) {
     ctx->pool->forEach(d.batch * d.m, [&](int64_t row, int) {
