@@ -369,6 +369,34 @@ TEST(matmul, f64) {
   EXPECT_EQ(c[3], 24);
 }
 
+TEST(matmul, operands_without_elements_may_be_null) {
+  SingleRank rank(1, 1 << 20);
+  for (int32_t dtype : {TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_F16})
+    for (bool transposes : {false, true})
+      for (bool accumulates : {false, true}) {
+        // More rows and columns than a panel has, so that each has a next one.
+        constexpr int64_t m = 40, n = 70;
+        std::vector<float> c(2 * m * n, 3.0f);
+        tessera_rt_matmul_desc d = {};
+        d.dtype = dtype;
+        d.c_dtype = TESSERA_RT_F32;
+        d.batch = 2;
+        d.m = m;
+        d.n = d.ldc = n;
+        d.lda = transposes ? m : 1;
+        d.ldb = transposes ? 1 : n;
+        d.stride_a = d.stride_b = 8;
+        d.stride_c = m * n;
+        d.trans_a = d.trans_b = transposes;
+        d.accumulate = accumulates;
+        ASSERT_EQ(tessera_rt_matmul(rank, &d, nullptr, nullptr, c.data(),
+                                    nullptr, nullptr),
+                  0);
+        for (float x : c)
+          ASSERT_EQ(x, accumulates ? 3.0f : 0.0f);
+      }
+}
+
 TEST(matmul, invalid_descriptor_is_refused) {
   SingleRank rank(1, 4096);
   tessera_rt_matmul_desc d = {};
