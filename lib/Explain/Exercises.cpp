@@ -10,7 +10,6 @@
 
 #include "Explanation.h"
 #include "tessera/Cost/Estimates.h"
-#include "tessera/Planning/PlanSection.h"
 #include "tessera/Schedule/Generators.h"
 #include "tessera/Schedule/Timing.h"
 #include "llvm/ADT/APFloat.h"
@@ -65,7 +64,7 @@ static void askMemory(Exercises &list) {
            state(70e9, 3, 128), "GB", "zero");
   list.ask("Devices of 80 GB that hold the state of 70e9 parameters, filled "
            "to 75 %?",
-           double(minimumDevices(state(70e9, 0, 1) * kGB, 80e9, kFilled)),
+           double(minimumDevices(state(70e9, 0, 1) * kGB, 80e9, kFilledShare)),
            "devices", "memory", 0);
   list.ask("Parameters whose state fits 8 devices of 80 GB in total, in 1e9?",
            largestModel(each, 8, 80e9) / 1e9, "1e9", "memory");

@@ -14,15 +14,13 @@
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Explain/Explain.h"
+#include "tessera/Planning/PlanSection.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tessera::explain {
 
 /// Gigabytes as texts have them, 1e9 bytes, and gibibytes, 2^30.
 inline constexpr double kGB = 1e9, kGiB = 1 << 30;
-
-/// The share of a device that a plan fills with little doubt.
-inline constexpr double kFilled = 0.75;
 
 /// A table, and how a page draws it.
 struct ExplainFigure {
@@ -68,11 +66,11 @@ private:
 llvm::StringRef findSentence(const DocumentSection &section,
                              llvm::StringRef figure);
 
-/// Fails if a size is above what a topic shows.
+/// Fails if a size is below 1, or above what a topic shows.
 llvm::Error checkSize(llvm::StringRef topic, llvm::StringRef option,
                       int64_t size, int64_t most);
 
-/// 1, 2, 4, ... up to `most`, and `asked` among them.
+/// `first` and its doubles up to `most`, and `asked` among them, sorted.
 std::vector<int64_t> listDoubles(int64_t first, int64_t most, int64_t asked);
 
 /// Bytes per parameter of the sizes' plan.
@@ -83,9 +81,6 @@ double capacityOf(const ExplainSizes &sizes);
 
 /// The peak of a device of the cluster in 16 bits, in FLOP/s.
 double peakOf(const ExplainSizes &sizes);
-
-/// The device of the cluster and the share of it that a plan fills.
-Table deviceTable(const ExplainSizes &sizes);
 
 /// State on each of 1 to `most` devices, and of 1,024 at least, under plain dp
 /// and under ZeRO 1 to 3.

@@ -136,7 +136,7 @@ Section tessera::explain::explainMemory(const ExplainSizes &sizes) {
               sizes.model.name, countText(sizes.model.parameters),
               minimum.total() / kGB, minimum.total() / kGiB,
               minimumText(minimum)));
-  text.addTable("device", deviceTable(sizes));
+  text.addTable("device", makeDeviceTable(capacityOf(sizes)));
   text.add({"memory of the whole model",
             "stack",
             "Parameters, gradients, optimizer state and activations share a "
@@ -195,7 +195,7 @@ Section tessera::explain::explainWall(const ExplainSizes &sizes) {
             formatv("One device computes for {0:f1} years, ${1}", days / 365.25,
                     groupedText(seconds / 3600 * sizes.price)),
             "", std::move(table)});
-  text.addTable("device", deviceTable(sizes));
+  text.addTable("device", makeDeviceTable(capacityOf(sizes)));
   int64_t ranks = sizes.ranks.value_or(64);
   text.add({"state", "state",
             "More devices with plain dp do not lower a device's state: each "

@@ -164,7 +164,7 @@ Section tessera::explain::explainCalculator(const ExplainSizes &sizes) {
   text.add({"sizes", "table", "All sizes of a run",
             "The last column names the topic that explains a size.",
             std::move(table)});
-  text.addTable("device", deviceTable(sizes));
+  text.addTable("device", makeDeviceTable(capacityOf(sizes)));
   text.add({"state", "state", "State on a device by the number of devices", "",
             stateTable(sizes, ranks)});
   return std::move(text).finish();

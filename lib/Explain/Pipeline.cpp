@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Explanation.h"
-#include "tessera/Planning/PlanSection.h"
 #include "tessera/Schedule/Generators.h"
 #include "tessera/Schedule/Timing.h"
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Explanation.h"
-#include "tessera/Planning/PlanSection.h"
 #include "tessera/Support/Errors.h"
 
 using namespace tessera;

@@ -266,7 +266,8 @@ static Table timeTable(const ExplainSizes &sizes) {
   return table;
 }
 
-/// What the asked size of tp saves, and what its all-reduce takes.
+/// A sentence about what the asked size of tp saves, and what its all-reduce
+/// takes.
 static std::string timeSentence(const ExplainSizes &sizes, const Table &times) {
   const auto &rows = times.getRows();
   auto asked = llvm::find_if(rows, [&](const std::vector<Table::Cell> &row) {

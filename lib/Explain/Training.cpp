@@ -81,7 +81,7 @@ Section tessera::explain::explainPrecision(const ExplainSizes &sizes) {
       formatv("16 bits halve the activations of {0} from {1:f2} to "
               "{2:f2} GB and keep a master copy in f32",
               sizes.model.name, f32 / kGB, bf16 / kGB));
-  text.addTable("device", deviceTable(sizes));
+  text.addTable("device", makeDeviceTable(capacityOf(sizes)));
   text.add({"bytes", "stack",
             "The state shrinks less than the formats: the optimizer keeps f32",
             "GB of the whole model. In fp8, matmuls of linear layers have 8 "

@@ -16,14 +16,6 @@ using namespace tessera::cost;
 using namespace tessera::explain;
 using llvm::formatv;
 
-Table tessera::explain::deviceTable(const ExplainSizes &sizes) {
-  double capacity = capacityOf(sizes);
-  Table table({"mark", {"GB", "GB", 1}});
-  table.addRow({formatv("{0:f0} %", 100 * kFilled), kFilled * capacity / kGB});
-  table.addRow({"device", capacity / kGB});
-  return table;
-}
-
 Table tessera::explain::stateTable(const ExplainSizes &sizes, int64_t most) {
   std::vector<Table::Column> columns{{"devices", "", 0}};
   for (int zero = 0; zero < 4; ++zero)
@@ -60,7 +52,7 @@ Section tessera::explain::explainZero(const ExplainSizes &sizes) {
               countText(sizes.model.parameters), stateOf(sizes).sum(),
               gigabytes(0), groupedText(double(ranks)), gigabytes(1),
               gigabytes(2), gigabytes(3)));
-  text.addTable("device", deviceTable(sizes));
+  text.addTable("device", makeDeviceTable(capacityOf(sizes)));
   text.add({"state", "state",
             formatv("On {0} devices ZeRO-3 leaves 1/{0} of the state on each",
                     groupedText(double(ranks))),
@@ -198,9 +190,9 @@ Section tessera::explain::explainOffload(const ExplainSizes &sizes) {
                {"GB elsewhere", "GB", 2},
                {"devices", "", 0},
                {"devices saved", "", 0}});
-  int64_t all = minimumDevices(each.sum() * count, capacity, kFilled);
+  int64_t all = minimumDevices(each.sum() * count, capacity, kFilledShare);
   double kept = (each.parameter + each.gradient) * count;
-  int64_t fewer = minimumDevices(kept, capacity, kFilled);
+  int64_t fewer = minimumDevices(kept, capacity, kFilledShare);
   table.addRow({"device memory", each.sum() * count / kGB, 0.0, all, 0});
   table.addRow({"host memory or disk", kept / kGB, each.optimizer * count / kGB,
                 fewer, all - fewer});
@@ -211,7 +203,7 @@ Section tessera::explain::explainOffload(const ExplainSizes &sizes) {
   text.add({"devices", "table",
             formatv("Filled to {0:f0} %, {1} and not {2} devices hold what "
                     "stays",
-                    100 * kFilled, fewer, all),
+                    100 * kFilledShare, fewer, all),
             "Parameters and gradients stay; the optimizer state is moved.",
             std::move(table)});
   if (sizes.model.isWhole) {

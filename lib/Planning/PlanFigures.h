@@ -13,9 +13,6 @@
 
 namespace tessera {
 
-/// The bytes of a device, and what of it is filled with little doubt.
-Table makeDeviceTable(double capacity);
-
 /// The source of the tables of a plan's figures: the plan with the blocks
 /// of each chunk, the work of its layers, and both on the cluster.
 struct PlanFigures {

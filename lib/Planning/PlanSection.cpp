@@ -21,7 +21,6 @@ using llvm::formatv;
 using llvm::StringRef;
 
 /// The share of a device up to which memory is filled with little doubt.
-static constexpr double kFilledShare = 0.75;
 
 //===----------------------------------------------------------------------===//
 // Tables

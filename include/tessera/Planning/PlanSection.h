@@ -16,6 +16,13 @@
 
 namespace tessera {
 
+/// The share of a device's memory that a plan fills with little doubt.
+inline constexpr double kFilledShare = 0.75;
+
+/// The memory of a device of so many bytes and that share of it, in GB (1e9
+/// bytes).
+Table makeDeviceTable(double capacity);
+
 /// The actions of a pipeline that a figure shows.
 struct ShownPipeline {
   Table actions;
