@@ -23,8 +23,8 @@ using namespace mlir;
 
 namespace {
 
-/// A program, and a part of it that an edit may change, by its number in the
-/// order of a walk.
+/// Changes the part of this number, in the order of a walk; returns false if
+/// nothing changed.
 using Edit = llvm::function_ref<bool(ModuleOp module, size_t number)>;
 
 /// Op `number` among those with results; null if there are fewer.
@@ -86,7 +86,7 @@ bool returnHere(ModuleOp module, size_t number) {
   return true;
 }
 
-/// Numbers the values that a function returns, over all functions.
+/// Drops a result, numbered over all functions.
 bool dropResult(ModuleOp module, size_t number) {
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal() || number >= func.getNumResults()) {
@@ -102,7 +102,7 @@ bool dropResult(ModuleOp module, size_t number) {
   return false;
 }
 
-/// Drops an argument that is not used.
+/// Drops an argument, numbered over all functions, if it is not used.
 bool dropArgument(ModuleOp module, size_t number) {
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal() || number >= func.getNumArguments()) {
