@@ -82,10 +82,11 @@ struct Matmul {
 
   /// True if A is packed. A need not be packed if its rows are f32 and only one
   /// block of columns of B uses them: packing a row takes up to a third of the
-  /// time to multiply it by a panel of B.
+  /// time to multiply it by a panel of B. A without elements counts as packed,
+  /// since it may be null: nothing adds strides to it then.
   bool packsA() const {
     return !kernels.multiplyUnpacked || d.dtype != TESSERA_RT_F32 ||
-           d.trans_a || d.n > blockColumns;
+           d.trans_a || d.n > blockColumns || d.k == 0;
   }
 
   int64_t sizeC() const { return dtypeSize(int32_t(d.c_dtype)); }
