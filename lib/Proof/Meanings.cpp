@@ -72,15 +72,36 @@ private:
 };
 } // namespace
 
+/// Visits the ops of a function and of those that it calls, until the visitor
+/// is satisfied: true if it is.
+template <typename Visitor>
+static bool anyReachable(FunctionOpInterface function, OpKinds &kinds,
+                         Visitor &&isFound) {
+  SetVector<Operation *> functions;
+  functions.insert(function);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    WalkResult result = functions[i]->walk([&](Operation *op) {
+      if (isFound(op))
+        return WalkResult::interrupt();
+      auto call =
+          kinds.isPlain(op) ? dyn_cast<CallOpInterface>(op) : CallOpInterface();
+      Operation *callee = call ? call.resolveCallable() : nullptr;
+      if (isa_and_nonnull<FunctionOpInterface>(callee))
+        functions.insert(callee);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
 bool tessera::hasForeignOps(FunctionOpInterface function) {
   if (!function)
     return false;
   OpKinds kinds(function->getContext());
-  WalkResult result = getOutermost(function)->walk([&](Operation *op) {
-    return kinds.needsCopy(op) ? WalkResult::interrupt()
-                               : WalkResult::advance();
-  });
-  return result.wasInterrupted();
+  return anyReachable(function, kinds,
+                      [&](Operation *op) { return kinds.needsCopy(op); });
 }
 
 static bool isAny(Operation *) { return true; }
@@ -202,24 +223,14 @@ static std::optional<std::vector<std::string>>
 listRules(FunctionOpInterface function) {
   llvm::MapVector<StringRef, Location> first;
   OpKinds kinds(function->getContext());
-  bool needsCopy = false;
-  SetVector<Operation *> functions;
-  functions.insert(function);
-  for (size_t i = 0; i < functions.size(); ++i)
-    functions[i]->walk([&](Operation *op) {
-      needsCopy |= kinds.needsCopy(op);
-      if (kinds.isTrusted(op)) {
-        auto wrapper = dyn_cast<dist::ForeignOp>(op);
-        first.insert(
-            {wrapper ? wrapper.getName() : op->getName().getStringRef(),
-             op->getLoc()});
-      }
-      auto call =
-          kinds.isPlain(op) ? dyn_cast<CallOpInterface>(op) : CallOpInterface();
-      Operation *callee = call ? call.resolveCallable() : nullptr;
-      if (isa_and_nonnull<FunctionOpInterface>(callee))
-        functions.insert(callee);
-    });
+  bool needsCopy = anyReachable(function, kinds, [&](Operation *op) {
+    if (kinds.isTrusted(op)) {
+      auto wrapper = dyn_cast<dist::ForeignOp>(op);
+      first.insert({wrapper ? wrapper.getName() : op->getName().getStringRef(),
+                    op->getLoc()});
+    }
+    return kinds.needsCopy(op);
+  });
   if (needsCopy)
     return std::nullopt;
   std::vector<std::string> rules;

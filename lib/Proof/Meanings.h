@@ -20,8 +20,8 @@
 
 namespace tessera {
 
-/// True if a function, or another one of its module, has a foreign op that says
-/// what it computes, or a rule as text.
+/// True if a function, or one that it calls, has a foreign op that says what it
+/// computes, or a rule as text.
 bool hasForeignOps(mlir::FunctionOpInterface function);
 
 /// Copies of a local function and its reference, with their modules, in which
