@@ -191,9 +191,10 @@ def find_shared(sources):
             if line and not re.match(r"//|/\*|\*|#|using |namespace |import |from ", line):
                 kept.append((number, line))
         code[name] = kept
+        rows = [is_table_row(line) for _, line in kept]
         for at in range(len(kept) - SHARED_LINES + 1):
-            window = [line for _, line in kept[at : at + SHARED_LINES]]
-            if 2 * sum(map(is_table_row, window)) < SHARED_LINES:
+            if 2 * sum(rows[at : at + SHARED_LINES]) < SHARED_LINES:
+                window = [line for _, line in kept[at : at + SHARED_LINES]]
                 windows["\n".join(window)].append((name, at))
     pairs = set()
     for places in windows.values():

@@ -22,7 +22,7 @@ def find_comments(suffix, text):
     """Pairs of the number of a comment's first line and its text."""
     mark = "//" if suffix in SLASH_SUFFIXES else "#"
     whole = re.compile(rf"\s*{mark}[/!]?<?\s?(.*)$")
-    after_code = re.compile(rf"\S.*\s{mark}[/!]?<?\s([^\"]*)$")
+    after_code = re.compile(r"\s*\S.*\s//[/!]?<?\s([^\"]*)$")
     lines, start = [], 0
     for number, line in enumerate([*text.split("\n"), ""], 1):
         found = whole.match(line)
@@ -33,8 +33,8 @@ def find_comments(suffix, text):
         if lines:
             yield start, " ".join(lines)
             lines = []
-        found = after_code.search(line)
-        if found and not DIRECTIVE.match(found.group(1)) and mark == "//":
+        found = after_code.match(line) if mark == "//" and mark in line else None
+        if found and not DIRECTIVE.match(found.group(1)):
             yield number, found.group(1)
     if suffix == ".py":
         for found in re.finditer(r'"""(.*?)"""', text, flags=re.S):
