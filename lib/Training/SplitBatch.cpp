@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ForwardCopy.h"
 #include "MicroBatchAttributes.h"
+#include "MixedPrecision.h"
 #include "dialects/Dist/Dist.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Training/TrainedFunction.h"

@@ -12,7 +12,7 @@
 #ifndef TESSERA_LIB_TRAINING_TRAINSTEPBUILDER_H
 #define TESSERA_LIB_TRAINING_TRAINSTEPBUILDER_H
 
-#include "ForwardCopy.h"
+#include "MixedPrecision.h"
 #include "Optimizer.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Training/FlatState.h"

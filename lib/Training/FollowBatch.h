@@ -1,18 +1,14 @@
-//===- ForwardCopy.h - A forward pass of one micro-batch --------*- C++ -*-===//
+//===- FollowBatch.h - Values that depend on the batch ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to lib/Training: copies the ops of a forward function for a fraction
-// of the batch, in the element types of a precision policy.
-//
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_TRAINING_FORWARDCOPY_H
-#define TESSERA_LIB_TRAINING_FORWARDCOPY_H
+#ifndef TESSERA_LIB_TRAINING_FOLLOWBATCH_H
+#define TESSERA_LIB_TRAINING_FOLLOWBATCH_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "tessera/Interfaces/ShardingRule.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -74,14 +70,6 @@ private:
   llvm::SetVector<mlir::Operation *> after;
 };
 
-/// Copies the ops of a split to the builder's insertion point. `mapping` has
-/// the copies of arguments and gets the copies of results. If the copy of an
-/// argument has another float type, dependent ops work in that type, except for
-/// results that the op cannot produce in it.
-mlir::LogicalResult copyForward(mlir::OpBuilder &builder,
-                                const BatchSplit &split,
-                                mlir::IRMapping &mapping);
-
 } // namespace tessera
 
-#endif // TESSERA_LIB_TRAINING_FORWARDCOPY_H
+#endif // TESSERA_LIB_TRAINING_FOLLOWBATCH_H
