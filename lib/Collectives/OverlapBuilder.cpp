@@ -29,7 +29,6 @@
 #include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Collectives/Makespan.h"
 #include "tessera/Interfaces/CostOpInterface.h"
-#include "tessera/Interfaces/ModelBlocks.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -70,9 +69,6 @@ private:
   void forEachKept(llvm::function_ref<void(Value, Value)> fn);
   void keepWritesLast();
 
-  bool rests(Value value) const;
-  void limitPrefetch();
-
   OverlapProblem &problem() { return out.problem; }
 
   Block &block;
@@ -87,8 +83,6 @@ private:
   SmallVector<int64_t> memoryEnd;
   /// Values stored at the address of another one.
   llvm::DenseSet<Value> kept;
-  /// Values computed from parameters alone.
-  llvm::DenseSet<Value> resting;
 };
 
 } // namespace
@@ -423,68 +417,6 @@ void TaskBuilder::keepWritesLast() {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Parameters that are gathered where they are used
-//===----------------------------------------------------------------------===//
-
-bool TaskBuilder::rests(Value value) const {
-  return resting.contains(value) || getParameterName(value);
-}
-
-/// Parameters are ready from the start, so all gathers could run at the start
-/// and fill memory for long. A gather therefore starts no earlier than the work
-/// on the layer before its own:
-///
-///     layer                     0         1         2
-///     first task with its       3         5         8
-///     gathered parameters
-///     its gathers start from    0         3         5
-void TaskBuilder::limitPrefetch() {
-  // The layer follows from the first op that needs a task. Ops that only pass a
-  // value on (transfers, views) count as the op that needs their result.
-  SmallVector<std::pair<unsigned, unsigned>> gathers;
-  std::vector<unsigned> needed(problem().tasks.size(), problem().tasks.size());
-  for (unsigned i = problem().tasks.size(); i-- > 0;) {
-    const OverlapTask &task = problem().tasks[i];
-    bool passesOn = task.isTransfer() || task.seconds == 0;
-    for (unsigned other : task.after)
-      needed[other] = std::min(needed[other], passesOn ? needed[i] : i);
-  }
-  for (auto [i, op] : llvm::enumerate(out.ops)) {
-    bool fromResting =
-        op->getNumOperands() &&
-        llvm::all_of(op->getOperands(),
-                     [&](Value operand) {
-                       return !isTensor(operand) || rests(operand);
-                     }) &&
-        llvm::any_of(op->getOperands(), isTensor);
-    if (!fromResting)
-      continue;
-    bool isTransfer = problem().tasks[i].isTransfer();
-    Operation *maker = op;
-    if (auto start = dyn_cast<dist::StartOp>(op); start && isTransfer)
-      maker = findWait(start);
-    for (Value result : maker->getResults())
-      resting.insert(result);
-    if (isTransfer)
-      gathers.push_back({needed[i], i});
-  }
-  llvm::sort(gathers);
-  std::optional<StringRef> layer;
-  unsigned layerBegin = 0, before = 0;
-  for (auto [use, i] : gathers) {
-    StringRef name = getParameterBlock(out.ops[i]->getOperand(0),
-                                       FollowOperands::FirstTensor)
-                         .value_or("");
-    if (layer != name) {
-      before = layer ? layerBegin : 0;
-      layerBegin = use;
-      layer = name;
-    }
-    problem().tasks[i].notBefore = std::min(before, i);
-  }
-}
-
 BlockTasks TaskBuilder::build() {
   number();
   forEachKept([&](Value, Value written) { kept.insert(written); });
@@ -500,7 +432,7 @@ BlockTasks TaskBuilder::build() {
     addOrder(op, task);
   }
   keepWritesLast();
-  limitPrefetch();
+  limitPrefetch(out);
   // Blocks without tasks or bytes are not part of the problem.
   llvm::erase_if(problem().blocks, [](const OverlapBlock &memory) {
     return memory.tasks.empty() || memory.bytes == 0;

@@ -41,6 +41,16 @@ struct BlockTasks {
 /// task.
 BlockTasks buildOverlapTasks(mlir::Block &block);
 
+/// Parameters are ready from the start, so all gathers could run at the start
+/// and fill memory for long. A gather therefore starts no earlier than the work
+/// on the layer before its own:
+///
+///     layer                     0         1         2
+///     first task with its       3         5         8
+///     gathered parameters
+///     its gathers start from    0         3         5
+void limitPrefetch(BlockTasks &tasks);
+
 /// True for a collective over the stage axis. Other pp ranks run other
 /// functions, whose ops would be ordered differently. So it keeps its position
 /// relative to all ops before and after it.
