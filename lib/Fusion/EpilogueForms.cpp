@@ -1,4 +1,4 @@
-//===- MatchEpilogue.cpp - Recognizes the epilogues of a matmul -----------===//
+//===- EpilogueForms.cpp - Recognizes the epilogues of a matmul -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MatchEpilogue.h"
+#include "EpilogueForms.h"
 #include "dialects/RT/RT.h"
 #include "mlir/IR/Matchers.h"
 #include "tessera/Codegen/GPUPlan.h"

@@ -1,4 +1,4 @@
-//===- MatchEpilogue.h - Recognizes the epilogues of a matmul ---*- C++ -*-===//
+//===- EpilogueForms.h - Forms of epilogues of a matmul ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_FUSION_MATCHEPILOGUE_H
-#define TESSERA_LIB_FUSION_MATCHEPILOGUE_H
+#ifndef TESSERA_LIB_FUSION_EPILOGUEFORMS_H
+#define TESSERA_LIB_FUSION_EPILOGUEFORMS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include <optional>
@@ -49,4 +49,4 @@ mlir::Value matchColumnReduction(mlir::linalg::GenericOp op);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_FUSION_MATCHEPILOGUE_H
+#endif // TESSERA_LIB_FUSION_EPILOGUEFORMS_H
