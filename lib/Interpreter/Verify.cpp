@@ -7,7 +7,7 @@
 
 #include "tessera/Interpreter/Verify.h"
 #include "Footprint.h"
-#include "RoundingSpread.h"
+#include "Tolerance.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interpreter/Shards.h"

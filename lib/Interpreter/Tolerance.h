@@ -1,4 +1,4 @@
-//===- RoundingSpread.h - Effect of rounding on outputs ---------*- C++ -*-===//
+//===- Tolerance.h - How far outputs may differ -----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_INTERPRETER_ROUNDINGSPREAD_H
-#define TESSERA_LIB_INTERPRETER_ROUNDINGSPREAD_H
+#ifndef TESSERA_LIB_INTERPRETER_TOLERANCE_H
+#define TESSERA_LIB_INTERPRETER_TOLERANCE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Interpreter/Tensor.h"
@@ -48,4 +48,4 @@ private:
 
 } // namespace tessera::interp
 
-#endif // TESSERA_LIB_INTERPRETER_ROUNDINGSPREAD_H
+#endif // TESSERA_LIB_INTERPRETER_TOLERANCE_H

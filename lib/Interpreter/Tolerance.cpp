@@ -1,11 +1,11 @@
-//===- RoundingSpread.cpp - Effect of rounding on outputs -----------------===//
+//===- Tolerance.cpp - How far outputs may differ -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoundingSpread.h"
+#include "Tolerance.h"
 #include "tessera/Interpreter/Verify.h"
 #include <cmath>
 
