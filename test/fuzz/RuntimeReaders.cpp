@@ -16,6 +16,7 @@
 #include "runtime/cuda/TuneFile.h"
 #include "runtime/src/data/Inputs.h"
 #include "runtime/src/data/Safetensors.h"
+#include "runtime/src/data/ShardRuns.h"
 #include "runtime/src/data/Tokens.h"
 #include "runtime/src/ranks/Launcher.h"
 #include "runtime/src/support/Json.h"

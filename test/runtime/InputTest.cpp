@@ -13,6 +13,7 @@
 #include "TemporaryFolder.h"
 
 #include "runtime/src/data/Npy.h"
+#include "runtime/src/data/ShardRuns.h"
 #include "runtime/src/data/Tokens.h"
 #include "runtime/src/support/Json.h"
 

@@ -13,6 +13,7 @@
 
 #include "Ranks.h"
 
+#include "runtime/src/data/ShardRuns.h"
 #include "runtime/src/kernels/CpuKernels.h"
 #include "runtime/src/support/Random.h"
 

@@ -14,6 +14,7 @@
 
 #include "runtime/src/data/Arguments.h"
 #include "runtime/src/data/Replicas.h"
+#include "runtime/src/data/ShardRuns.h"
 #include "runtime/src/ranks/Context.h"
 
 #include <gtest/gtest.h>

@@ -13,6 +13,7 @@
 
 #include "Floats.h"
 #include "PageWriter.h"
+#include "ShardRuns.h"
 #include "kernels/CpuKernels.h"
 #include "support/Random.h"
 

@@ -14,6 +14,7 @@
 #include "Replicas.h"
 
 #include "PageWriter.h"
+#include "ShardRuns.h"
 
 #include <algorithm>
 #include <map>

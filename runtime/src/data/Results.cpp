@@ -13,6 +13,7 @@
 #include "Arguments.h"
 
 #include "Npy.h"
+#include "ShardRuns.h"
 
 #include <cmath>
 #include <cstring>
