@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/CollectiveTime.h"
+#include "tessera/Cluster/RootedCollectives.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <algorithm>
 #include <cmath>
 
@@ -141,17 +143,24 @@ static double oneProtocol(Kind kind, double bytes, const Group &group,
   return 0;
 }
 
-static double getTime(Kind kind, double tensorBytes, const Group &group,
-                      const CollectiveConstants &library) {
+/// The seconds of the cheaper protocol; 0 for a group of one.
+static double
+cheaperProtocol(const Group &group, const CollectiveConstants &library,
+                llvm::function_ref<double(const Protocol &protocol)> price) {
   if (group.ranks <= 1)
     return 0;
-  Protocol low{library.baseLow, 1, library.lowShare};
-  Protocol bulk{library.baseBulk, library.bulkStep, 1};
-  double seconds = oneProtocol(kind, tensorBytes, group, bulk);
+  double seconds = price({library.baseBulk, library.bulkStep, 1});
   // The library has only one protocol.
   if (library.baseLow == library.baseBulk && library.bulkStep == 1)
     return seconds;
-  return std::min(seconds, oneProtocol(kind, tensorBytes, group, low));
+  return std::min(seconds, price({library.baseLow, 1, library.lowShare}));
+}
+
+static double getTime(Kind kind, double tensorBytes, const Group &group,
+                      const CollectiveConstants &library) {
+  return cheaperProtocol(group, library, [&](const Protocol &protocol) {
+    return oneProtocol(kind, tensorBytes, group, protocol);
+  });
 }
 
 double tessera::getCollectiveTime(Kind kind, double localBytes,
@@ -167,17 +176,48 @@ double tessera::getDispatchTime(double bytes, double copies,
                                 ArrayRef<LinkSpan> spans,
                                 const CollectiveConstants &library) {
   Group group(spans);
-  if (group.ranks <= 1)
-    return 0;
-  return std::min(
-      dispatch(group, {library.baseBulk, library.bulkStep, 1}, bytes, copies),
-      dispatch(group, {library.baseLow, 1, library.lowShare}, bytes, copies));
+  return cheaperProtocol(group, library, [&](const Protocol &protocol) {
+    return dispatch(group, protocol, bytes, copies);
+  });
 }
 
 double tessera::getTensorCollectiveTime(Kind kind, double tensorBytes,
                                         ArrayRef<LinkSpan> spans,
                                         const CollectiveConstants &library) {
   return getTime(kind, tensorBytes, Group(spans), library);
+}
+
+/// Each rank adds the chunks that pass it on their way to the root.
+static double chain(const Group &group, const Protocol &protocol,
+                    double bytes) {
+  return protocol.base + protocol.step * group.ringLatency +
+         bytes / (group.bandwidth * protocol.share);
+}
+
+TrafficShares tessera::getRootedShares(RootedCollective kind, double n) {
+  if (n <= 1)
+    return {};
+  switch (kind) {
+  case RootedCollective::Scatter:
+    return {(n - 1) / n, 1 / n};
+  case RootedCollective::Gather:
+    return {1 / n, (n - 1) / n};
+  case RootedCollective::Reduce:
+    return {1, 1};
+  }
+  return {};
+}
+
+double tessera::getRootedCollectiveTime(RootedCollective kind,
+                                        double tensorBytes,
+                                        ArrayRef<LinkSpan> spans,
+                                        const CollectiveConstants &library) {
+  Group group(spans);
+  return cheaperProtocol(group, library, [&](const Protocol &protocol) {
+    return kind == RootedCollective::Reduce
+               ? chain(group, protocol, tensorBytes)
+               : allToAll(group, protocol, tensorBytes);
+  });
 }
 
 /// Share of the network cards' bandwidth for a ring without PXN. The share is

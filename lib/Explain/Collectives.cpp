@@ -12,8 +12,10 @@
 #include "RingRun.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/Placement.h"
+#include "tessera/Cluster/RootedCollectives.h"
 #include "tessera/Cost/Estimates.h"
 #include <numeric>
+#include <variant>
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -33,8 +35,8 @@ struct CollectiveRow {
   const char *name, *text;
   Holdings (*begin)(size_t ranks);
   void (*run)(Holdings &holdings);
-  /// The kind that the planner prices; none: it has no price.
-  std::optional<CollectiveKind> kind;
+  /// The kind that has a price.
+  std::variant<CollectiveKind, RootedCollective> kind;
 };
 } // namespace
 
@@ -123,9 +125,12 @@ static constexpr CollectiveRow kCollectives[] = {
      CollectiveKind::Permute},
     {"broadcast", "all get the blocks of rank 0", holdAtFirst, runBroadcast,
      CollectiveKind::Broadcast},
-    {"scatter", "each gets one block of rank 0", holdAtFirst, runScatter, {}},
-    {"gather", "rank 0 gets a block of each", holdOwn, runGather, {}},
-    {"reduce", "rank 0 gets the sums", holdAll, runReduce, {}},
+    {"scatter", "each gets one block of rank 0", holdAtFirst, runScatter,
+     RootedCollective::Scatter},
+    {"gather", "rank 0 gets a block of each", holdOwn, runGather,
+     RootedCollective::Gather},
+    {"reduce", "rank 0 gets the sums", holdAll, runReduce,
+     RootedCollective::Reduce},
     {"all-gather", "all get a block of each", holdOwn, runAllGather,
      CollectiveKind::AllGather},
     {"all-reduce", "all get the sums", holdAll, runAllReduce,
@@ -168,20 +173,38 @@ static LinkSpans spansOf(const ClusterSpec &cluster, int64_t ranks) {
   return placeDevices(cluster, devices);
 }
 
+namespace {
+/// Bytes of a collective, and its seconds.
+struct CollectivePrice {
+  TrafficShares shares;
+  double seconds = 0;
+};
+} // namespace
+
+static CollectivePrice priceOf(const CollectiveRow &row, double bytes,
+                               int64_t ranks, const LinkSpans &spans) {
+  if (const auto *rooted = std::get_if<RootedCollective>(&row.kind))
+    return {getRootedShares(*rooted, double(ranks)),
+            getRootedCollectiveTime(*rooted, bytes, spans)};
+  auto kind = std::get<CollectiveKind>(row.kind);
+  // Some rank sends as much as some rank receives.
+  double share = getShareReceived(kind, double(ranks));
+  return {{share, share}, getTensorCollectiveTime(kind, bytes, spans)};
+}
+
 static Table priceTable(const ExplainSizes &sizes, int64_t ranks) {
-  Table table(
-      {"collective", "does", {"received by a rank", "GB", 2}, {"ms", "ms", 2}});
+  Table table({"collective",
+               "does",
+               {"most sent by a rank", "GB", 2},
+               {"most received by a rank", "GB", 2},
+               {"ms", "ms", 2}});
   table.alignLeft(1);
   LinkSpans spans = spansOf(sizes.cluster, ranks);
-  for (const CollectiveRow &collective : kCollectives) {
-    if (!collective.kind) {
-      table.addRow({collective.name, collective.text, "", ""});
-      continue;
-    }
-    table.addRow(
-        {collective.name, collective.text,
-         getShareReceived(*collective.kind, double(ranks)) * sizes.bytes / kGB,
-         getTensorCollectiveTime(*collective.kind, sizes.bytes, spans) * 1e3});
+  for (const CollectiveRow &row : kCollectives) {
+    CollectivePrice price = priceOf(row, sizes.bytes, ranks, spans);
+    table.addRow({row.name, row.text, price.shares.sent * sizes.bytes / kGB,
+                  price.shares.received * sizes.bytes / kGB,
+                  price.seconds * 1e3});
   }
   return table;
 }
@@ -214,8 +237,10 @@ Section tessera::explain::explainCollectives(const ExplainSizes &sizes) {
             formatv("Bytes and times of a tensor of {0:f2} GB on {1} devices "
                     "of {2}",
                     sizes.bytes / kGB, ranks, sizes.cluster.name),
-            "The planner's price of each collective that layouts use; the "
-            "tensor is the whole one of a group.",
+            "The planner's price of each collective that layouts use. No "
+            "layout uses scatter, gather and reduce: the root of the first two "
+            "sends or receives each block directly, and a reduce adds along a "
+            "chain of ranks. The tensor is the whole one of a group.",
             priceTable(sizes, ranks)});
   return std::move(text).finish();
 }

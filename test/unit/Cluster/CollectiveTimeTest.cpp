@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/CollectiveTime.h"
+#include "tessera/Cluster/RootedCollectives.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;
@@ -129,6 +130,61 @@ TEST(CollectiveTime, tokens_go_once_to_each_group) {
               1e9 * (2 - 2.0 / 256) / 2 / 25e9, 1e-9);
   // Very many copies reach all devices.
   EXPECT_NEAR(seconds(1e6, {farLink(4)}), 3e9 / 25e9, 1e-9);
+}
+
+/// Bytes over bandwidth of a collective with a root, without latencies.
+double rootedSeconds(RootedCollective kind, double bytes, LinkSpans spans) {
+  for (LinkSpan &span : spans)
+    span.latency = 0;
+  return getRootedCollectiveTime(kind, bytes, spans,
+                                 CollectiveConstants::simple(0));
+}
+
+TEST(RootedCollectives, the_root_moves_a_block_for_each_other_rank) {
+  LinkSpans eight = {{8, 0, 1e9, 0}};
+  for (auto kind : {RootedCollective::Scatter, RootedCollective::Gather}) {
+    EXPECT_NEAR(rootedSeconds(kind, 4e9, eight), 3.5, 1e-9);
+    // 24 of 32 blocks go to other nodes over the root's own link.
+    EXPECT_NEAR(rootedSeconds(kind, 1e9, {nearLink(8), farLink(4)}),
+                24.0 / 32 * 1e9 / 25e9, 1e-9);
+  }
+  EXPECT_EQ(getRootedShares(RootedCollective::Scatter, 8).sent, 7.0 / 8);
+  EXPECT_EQ(getRootedShares(RootedCollective::Scatter, 8).received, 1.0 / 8);
+  EXPECT_EQ(getRootedShares(RootedCollective::Gather, 8).sent, 1.0 / 8);
+  EXPECT_EQ(getRootedShares(RootedCollective::Gather, 8).received, 7.0 / 8);
+}
+
+TEST(RootedCollectives, each_link_of_a_reduce_carries_the_tensor) {
+  LinkSpans eight = {{8, 0, 1e9, 0}};
+  EXPECT_NEAR(rootedSeconds(RootedCollective::Reduce, 4e9, eight), 4, 1e-9);
+  // Eight chains, one through each device of a node, use its eight links.
+  EXPECT_NEAR(
+      rootedSeconds(RootedCollective::Reduce, 1e9, {nearLink(8), farLink(4)}),
+      1e9 / 200e9, 1e-9);
+  // A reduce that is followed by a broadcast does no less than an all-reduce.
+  for (double bytes : {1e3, 1e6, 1e9}) {
+    LinkSpans spans = {nearLink(8), farLink(4)};
+    EXPECT_GE(
+        getRootedCollectiveTime(RootedCollective::Reduce, bytes, spans) +
+            getTensorCollectiveTime(CollectiveKind::Broadcast, bytes, spans),
+        getTensorCollectiveTime(CollectiveKind::AllReduce, bytes, spans));
+  }
+}
+
+TEST(RootedCollectives, latency_is_a_trees_or_a_chains) {
+  auto steps = [](RootedCollective kind) {
+    return getRootedCollectiveTime(kind, 0, {{16, 1e-6, 1e9, 0}},
+                                   CollectiveConstants::simple(0));
+  };
+  EXPECT_NEAR(steps(RootedCollective::Scatter), 4e-6, 1e-12);
+  EXPECT_NEAR(steps(RootedCollective::Gather), 4e-6, 1e-12);
+  EXPECT_NEAR(steps(RootedCollective::Reduce), 15e-6, 1e-12);
+  for (auto kind : {RootedCollective::Scatter, RootedCollective::Gather,
+                    RootedCollective::Reduce}) {
+    EXPECT_EQ(getRootedCollectiveTime(kind, 1e9, {}), 0);
+    EXPECT_EQ(getRootedShares(kind, 1).sent, 0);
+    EXPECT_EQ(getRootedShares(kind, 1).received, 0);
+  }
 }
 
 } // namespace
