@@ -144,15 +144,7 @@ static void addMatmulFits(std::vector<Fit> &fits, ClusterSpec &cluster,
     DeviceModel device = makeDeviceModel(cluster.device);
     std::vector<double> result;
     for (const MatmulSample &sample : measurements.matmuls) {
-      OpWork op;
-      op.kind = OpClass::Matmul;
-      op.dtype = sample.type;
-      op.matmul = sample.dims;
-      const MatmulDims &d = sample.dims;
-      double width = byteWidth(sample.type);
-      op.flops = 2.0 * d.batch * double(d.m) * double(d.n) * double(d.k);
-      op.bytesRead = width * d.batch * (double(d.m) * d.k + double(d.k) * d.n);
-      op.bytesWritten = width * d.batch * double(d.m) * d.n;
+      OpWork op = makeMatmulOp(sample.dims, sample.type);
       if (choose(sample.type, op.flops))
         result.push_back(kernelSeconds(device, op) / sample.seconds);
     }

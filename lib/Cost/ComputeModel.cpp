@@ -103,6 +103,20 @@ static double averageKeys(const OpWork &op, bool backward) {
   return forward / (4.0 * double(d.batch) * double(d.m) * double(d.k));
 }
 
+OpWork tessera::cost::makeMatmulOp(const MatmulDims &dims, DType type) {
+  OpWork op;
+  op.kind = OpClass::Matmul;
+  op.dtype = type;
+  op.matmul = dims;
+  auto [batch, m, n, k] = std::tuple<double, double, double, double>(
+      dims.batch, dims.m, dims.n, dims.k);
+  double width = byteWidth(type);
+  op.flops = 2 * batch * m * n * k;
+  op.bytesRead = width * batch * (m * k + k * n);
+  op.bytesWritten = width * batch * m * n;
+  return op;
+}
+
 double tessera::cost::attentionSeconds(const DeviceModel &device,
                                        const OpWork &op) {
   bool backward = op.pass == Pass::BackwardInput;

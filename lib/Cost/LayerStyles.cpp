@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Cost/ComputeModel.h"
 #include "tessera/Cost/TrainingWork.h"
 #include "llvm/Support/MathExtras.h"
 #include <utility>
@@ -41,16 +42,10 @@ static OpWork passOver(OpClass kind, const char *name, double read,
   return op;
 }
 
-static OpWork activationMatmul(const char *name, int64_t batch, int64_t m,
-                               int64_t n, int64_t k, double width, DType type) {
-  OpWork op;
-  op.kind = OpClass::Matmul;
+static OpWork activationMatmul(const char *name, const MatmulDims &dims,
+                               DType type) {
+  OpWork op = makeMatmulOp(dims, type);
   op.name = name;
-  op.dtype = type;
-  op.matmul = {batch, m, n, k};
-  op.flops = 2.0 * batch * m * n * k;
-  op.bytesRead = width * batch * (double(m) * k + double(k) * n);
-  op.bytesWritten = width * batch * double(m) * n;
   op.attentionCore = true;
   return op;
 }
@@ -73,8 +68,8 @@ void tessera::cost::unfuseAttention(LayerWork &layer, bool dropout) {
                              op.bytesRead, op.bytesRead);
     copies.linear = true;
     layer.add(copies);
-    layer.add(activationMatmul("attention.scores", d.batch, d.m, d.n, d.k,
-                               width, op.dtype));
+    layer.add(activationMatmul("attention.scores", {d.batch, d.m, d.n, d.k},
+                               op.dtype));
     add(passOver(OpClass::RowReduction, "attention.softmax", scores, scores),
         false);
     double mask = double(d.batch) * d.m * d.n;
@@ -86,8 +81,8 @@ void tessera::cost::unfuseAttention(LayerWork &layer, bool dropout) {
       layer.saved.push_back({"attention.dropout", scores, true});
     }
     layer.saved.push_back({"attention.softmax", scores, true});
-    layer.add(activationMatmul("attention.values", d.batch, d.m, d.k, d.n,
-                               width, op.dtype));
+    layer.add(activationMatmul("attention.values", {d.batch, d.m, d.k, d.n},
+                               op.dtype));
     OpWork merge =
         passOver(OpClass::Elementwise, "attention.merge", queries, queries);
     merge.linear = true;

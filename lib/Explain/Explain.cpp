@@ -202,6 +202,15 @@ llvm::Error tessera::explain::checkSize(StringRef topic, StringRef option,
       ", which explain " + topic + " can show, but got " + llvm::Twine(size));
 }
 
+llvm::Error tessera::explain::checkColumns(const ExplainSizes &sizes) {
+  if (sizes.model.hidden % sizes.plan.tp == 0)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "--tp: expects a number that divides the hidden size " +
+      llvm::Twine(sizes.model.hidden) + " but got " +
+      llvm::Twine(sizes.plan.tp));
+}
+
 std::vector<int64_t> tessera::explain::listDoubles(int64_t first, int64_t most,
                                                    int64_t asked) {
   std::vector<int64_t> sizes{asked};

@@ -70,6 +70,9 @@ llvm::StringRef findSentence(const DocumentSection &section,
 llvm::Error checkSize(llvm::StringRef topic, llvm::StringRef option,
                       int64_t size, int64_t most);
 
+/// Fails if tp does not divide the hidden size.
+llvm::Error checkColumns(const ExplainSizes &sizes);
+
 /// `first` and its doubles up to `most`, and `asked` among them, sorted.
 std::vector<int64_t> listDoubles(int64_t first, int64_t most, int64_t asked);
 

@@ -3,12 +3,16 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables of the planner's section of a plan, and plans that it prices.
+// Tables of the planner's section of a plan, and plans that it prices. Sizes
+// without a model have the axes of the plan and the matmuls of a block.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Explanation.h"
 #include "tessera/Cluster/CollectiveTime.h"
+#include "tessera/Cost/ComputeModel.h"
+#include "tessera/Cost/MatmulFormat.h"
+#include "tessera/Planning/DeviceFigures.h"
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -29,6 +33,8 @@ static llvm::Expected<ExecutedPlan> gridPlan(const ExplainSizes &sizes) {
   plan.dp = ranks / (plan.tp * plan.pp);
   plan.microBatches = sizes.microBatches.value_or(8);
   plan.zero = 1;
+  if (llvm::Error error = sizes.cluster.checkSize(ranks))
+    return std::move(error);
   return plan;
 }
 
@@ -63,29 +69,56 @@ static Table linkTable(const ExplainSizes &sizes, int64_t ranks) {
             std::pair(PlanAxis::PP, pp)}) {
         auto kind = axis == PlanAxis::PP ? CollectiveKind::Permute
                                          : CollectiveKind::AllReduce;
-        LinkSpans spans = machine.spans(axis);
-        unsigned level = 0;
-        for (const LinkSpan &span : spans)
-          level = std::max(level, span.level);
-        table.addRow({tp, pp, stringify(axis), count,
-                      spans.empty() ? std::string("none")
-                                    : sizes.cluster.levels[level].name,
-                      stringifyCollective(kind).str(),
-                      getTensorCollectiveTime(kind, sizes.bytes, spans) * 1e3});
+        std::string link = nameLink(machine, sizes.cluster, axis);
+        table.addRow(
+            {tp, pp, stringify(axis), count, link.empty() ? "none" : link,
+             stringifyCollective(kind).str(),
+             getTensorCollectiveTime(kind, sizes.bytes, machine.spans(axis)) *
+                 1e3});
       }
     }
   return table;
+}
+
+namespace {
+/// The tables of a grid of devices.
+struct GridTables {
+  /// The axes, the levels of the cluster, and bytes by collective; the last is
+  /// empty without a whole model.
+  Table axes, links, received;
+};
+} // namespace
+
+static llvm::Expected<GridTables> gridTables(const ExplainSizes &sizes,
+                                             const ExecutedPlan &plan) {
+  GridTables tables;
+  if (sizes.model.isWhole) {
+    auto section = Planner(sizes).section(plan);
+    if (!section)
+      return section.takeError();
+    tables.axes = tableOf(*section, "axes");
+    tables.links = tableOf(*section, "links");
+    tables.received = tableOf(*section, "received");
+    return tables;
+  }
+  Machine machine(sizes.cluster, plan, plan.execution());
+  tables.axes = makeAxisTable(machine, sizes.cluster, plan);
+  tables.links =
+      Table({"link", {"devices of a group", "", 0}, {"GB/s", "GB/s", 1}});
+  for (const LevelSpec &level : sizes.cluster.levels)
+    tables.links.addRow(
+        {level.name, level.devices, level.bandwidth.value / 1e9});
+  return tables;
 }
 
 Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
   auto plan = gridPlan(sizes);
   if (!plan)
     return plan.takeError();
-  Planner planner(sizes);
-  auto section = planner.section(*plan);
-  if (!section)
-    return section.takeError();
-  std::string links = findSentence(*section, "devices").str();
+  auto tables = gridTables(sizes, *plan);
+  if (!tables)
+    return tables.takeError();
+  std::string links = describeAxes(tables->axes, sizes.cluster);
   Explanation text("grid",
                    formatv("{0} devices are dp={1} x tp={2} x pp={3}{4}",
                            plan->gpus(), plan->dp, plan->tp, plan->pp,
@@ -93,7 +126,7 @@ Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
   text.add({"axes", "devices", "The groups of a device, and their links",
             "Devices are numbered row-major: pp outermost, tp innermost, so "
             "that the axis that sends most has the fastest link.",
-            tableOf(*section, "axes")});
+            std::move(tables->axes)});
   text.add({"axes and links",
             "table",
             "Axes that leave a node wait for slower links",
@@ -101,20 +134,67 @@ Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
                     sizes.bytes / kGB, plan->gpus()),
             linkTable(sizes, plan->gpus()),
             {std::to_string(plan->tp), std::to_string(plan->pp)}});
-  text.add({"links", "table", "What a device receives over each link", "",
-            tableOf(*section, "links")});
-  text.addTable("received", tableOf(*section, "received"));
+  text.add({"links", "table",
+            sizes.model.isWhole ? "What a device receives over each link"
+                                : "The links of the cluster",
+            "", std::move(tables->links)});
+  text.addTable("received", std::move(tables->received));
   return std::move(text).finish();
 }
 
+//===----------------------------------------------------------------------===//
+// roofline
+//===----------------------------------------------------------------------===//
+
+/// The matmuls of a block of this width, forward: q, k and v, the projection of
+/// their result, and an MLP of four times the width, each split over tp.
+static Table blockMatmuls(const ExplainSizes &sizes) {
+  int64_t tokens = sizes.plan.microBatch * sizes.plan.seq;
+  int64_t d = sizes.model.hidden, tp = sizes.plan.tp;
+  DType type = unitsOf(sizes.plan.precision);
+  std::vector<OpWork> ops;
+  for (MatmulDims dims :
+       {MatmulDims{1, tokens, 3 * d / tp, d}, MatmulDims{1, tokens, d, d / tp},
+        MatmulDims{1, tokens, 4 * d / tp, d},
+        MatmulDims{1, tokens, d, 4 * d / tp}}) {
+    OpWork op = makeMatmulOp(dims, type);
+    // Results have at least 16 bits.
+    op.bytesWritten *= std::max(1.0, 2 / double(byteWidth(type)));
+    ops.push_back(std::move(op));
+  }
+  return makeKernelTable(makeDeviceModel(sizes.cluster.device), ops);
+}
+
+/// The tables of a roofline by name; those of the step only for whole models.
+static llvm::Expected<std::vector<std::pair<std::string, Table>>>
+rooflineTables(const ExplainSizes &sizes) {
+  std::vector<std::pair<std::string, Table>> tables;
+  if (sizes.model.isWhole) {
+    auto plan = gridPlan(sizes);
+    if (!plan)
+      return plan.takeError();
+    auto section = Planner(sizes).section(*plan);
+    if (!section)
+      return section.takeError();
+    for (const char *name : {"kernels", "ceilings", "step points", "links"})
+      tables.emplace_back(name, tableOf(*section, name));
+    return tables;
+  }
+  if (llvm::Error error = checkColumns(sizes))
+    return std::move(error);
+  DeviceModel device = makeDeviceModel(sizes.cluster.device);
+  DType type = unitsOf(sizes.plan.precision);
+  tables.emplace_back("kernels", blockMatmuls(sizes));
+  tables.emplace_back(
+      "ceilings", makeCeilingTable(stringify(device.unitType(type)),
+                                   device.peak(type), device.memoryBandwidth));
+  return tables;
+}
+
 Section tessera::explain::explainRoofline(const ExplainSizes &sizes) {
-  auto plan = gridPlan(sizes);
-  if (!plan)
-    return plan.takeError();
-  Planner planner(sizes);
-  auto section = planner.section(*plan);
-  if (!section)
-    return section.takeError();
+  auto tables = rooflineTables(sizes);
+  if (!tables)
+    return tables.takeError();
   const DeviceSpec &device = sizes.cluster.device;
   double ridge = peakOf(sizes) / device.memoryBandwidth.value;
   Explanation text(
@@ -122,13 +202,18 @@ Section tessera::explain::explainRoofline(const ExplainSizes &sizes) {
       formatv("Below {0:f0} FLOPs for each byte of memory, a kernel on {1} "
               "waits for memory",
               ridge, device.name));
-  text.add({"kernels", "roofline", findSentence(*section, "roofline").str(), "",
-            tableOf(*section, "kernels")});
-  for (StringRef name : {"ceilings", "step points", "links"})
-    text.addTable(name, tableOf(*section, name));
+  for (auto &[name, table] : *tables)
+    if (name == "kernels")
+      text.add({name, "roofline", describeKernels(table), "", table});
+    else
+      text.addTable(name, std::move(table));
   text.say("Three ceilings: the peak of arithmetic, the bandwidth of memory "
            "and the bandwidth of a link. A kernel has its FLOPs for each byte "
            "of memory, a step its FLOPs for each byte that a link carries.");
+  if (!sizes.model.isWhole)
+    text.say("Sizes without a model have the matmuls of a block, whose MLP has "
+             "four times the hidden size. Other kernels and the step need "
+             "--model.");
   return std::move(text).finish();
 }
 

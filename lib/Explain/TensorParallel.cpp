@@ -295,10 +295,8 @@ Section tessera::explain::explainTensorParallel(const ExplainSizes &sizes) {
   auto program = programTable(4);
   if (!program)
     return program.takeError();
-  if (sizes.model.hidden % tp)
-    return llvm::createStringError(
-        "--tp: expects a number that divides the hidden size " +
-        llvm::Twine(sizes.model.hidden) + " but got " + llvm::Twine(tp));
+  if (llvm::Error error = checkColumns(sizes))
+    return std::move(error);
   Explanation text(
       "tp",
       formatv("Over tp={0}, a device has {1} parameters of q, k and v, and an "

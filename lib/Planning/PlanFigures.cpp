@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanFigures.h"
-#include "tessera/Cost/ComputeModel.h"
+#include "tessera/Planning/DeviceFigures.h"
 #include "tessera/Schedule/Timing.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -21,13 +20,7 @@ static constexpr int64_t kMaxShownActions = 40000,
                          kMaxSimulatedActions = 2000000;
 
 std::string PlanFigures::linkOf(llvm::ArrayRef<PlanAxis> axes) const {
-  LinkSpans spans = machine.spans(axes);
-  if (spans.empty())
-    return "";
-  unsigned level = 0;
-  for (const LinkSpan &span : spans)
-    level = std::max(level, span.level);
-  return cluster.levels[level].name;
+  return nameLink(machine, cluster, axes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,28 +128,8 @@ PlanFigures::makePipeline(schedule::PipelinePricer &pricer) const {
 // Devices and links
 //===----------------------------------------------------------------------===//
 
-/// Clusters of more devices are shown by one replica.
-static constexpr int64_t kMaxShownDevices = 4096;
-
 Table PlanFigures::makeAxes() const {
-  const Plan &plan = report.plan;
-  Table table({"axis",
-               {"devices", "", 0},
-               {"stride", "", 0},
-               {"shown", "", 0},
-               "link"});
-  table.alignLeft(4);
-  bool isWhole = plan.gpus() <= kMaxShownDevices;
-  int64_t stride = plan.gpus();
-  for (auto [axis, size] :
-       {std::pair(PlanAxis::PP, plan.pp), std::pair(PlanAxis::DP, plan.dp),
-        std::pair(PlanAxis::CP, plan.cp), std::pair(PlanAxis::TP, plan.tp)}) {
-    stride /= size;
-    bool isReplica = axis == PlanAxis::DP && !isWhole;
-    table.addRow({stringify(axis), size, stride, isReplica ? 1 : size,
-                  size > 1 ? linkOf(axis) : std::string()});
-  }
-  return table;
+  return makeAxisTable(machine, cluster, report.plan);
 }
 
 /// Reads "dp+cp", as Traffic has axes.
@@ -199,57 +172,19 @@ Table PlanFigures::makeLinks() const {
 // Roofline
 //===----------------------------------------------------------------------===//
 
-/// "matmul 8192 x 3584 x 8192", m x n x k, or the op's name.
-static std::string kernelText(const OpWork &op) {
-  if (op.kind != OpClass::Matmul)
-    return op.name.empty() ? stringify(op.kind) : op.name;
-  const MatmulDims &dims = op.matmul;
-  std::string text =
-      llvm::formatv("matmul {0} x {1} x {2}", dims.m, dims.n, dims.k);
-  if (dims.batch > 1)
-    text = llvm::formatv("{0}, batch {1}", text, dims.batch);
-  return text;
-}
-
 Table PlanFigures::makeKernels() const {
-  Table table({"kernel",
-               "pass",
-               "kind",
-               {"GFLOP", "GFLOP", 3},
-               {"MB moved", "MB", 3},
-               {"us", "us", 2},
-               {"FLOPs a byte", "", 2},
-               {"TFLOP/s", "TFLOP/s", 2},
-               {"of the peak", "%", 1, " %"}});
-  for (size_t column : {1, 2})
-    table.alignLeft(column);
-  const LayerWork &block =
-      work.kinds[work.layers[findBlocks(work.layers)].kind];
-  for (const OpWork &op : block.ops) {
-    double bytes = op.bytesRead + op.bytesWritten;
-    double seconds = kernelSeconds(machine.device, op);
-    // A pass that moves data alone has no point among FLOPs.
-    if (op.flops <= 0 || bytes <= 0 || seconds <= 0)
-      continue;
-    double rate = op.flops / seconds;
-    table.addRow({kernelText(op), stringify(op.pass), stringify(op.kind),
-                  op.flops / 1e9, bytes / 1e6, seconds * 1e6, op.flops / bytes,
-                  rate / 1e12, 100 * rate / machine.device.peak(op.dtype)});
-  }
-  return table;
+  return makeKernelTable(
+      machine.device,
+      work.kinds[work.layers[findBlocks(work.layers)].kind].ops);
 }
 
 Table PlanFigures::makeCeilings() const {
-  Table table(
-      {"ceiling", "kind", {"TFLOP/s", "TFLOP/s", 0}, {"GB/s", "GB/s", 1}});
-  Table::Cell none("");
-  table.addRow({"dense " + report.peakType + " peak", "arithmetic",
-                report.peak / 1e12, none});
-  table.addRow(
-      {"memory", "memory", none, machine.device.memoryBandwidth / 1e9});
+  Table table = makeCeilingTable(report.peakType, report.peak,
+                                 machine.device.memoryBandwidth);
   for (const LevelSpec &level : cluster.levels)
     if (bytesOver(*this, level.name) > 0)
-      table.addRow({level.name, "link", none, level.bandwidth.value / 1e9});
+      table.addRow(
+          {level.name, "link", Table::Cell(""), level.bandwidth.value / 1e9});
   return table;
 }
 

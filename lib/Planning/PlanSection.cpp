@@ -10,6 +10,7 @@
 
 #include "tessera/Planning/PlanSection.h"
 #include "PlanFigures.h"
+#include "tessera/Planning/DeviceFigures.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -19,8 +20,6 @@ using namespace tessera;
 using namespace tessera::cost;
 using llvm::formatv;
 using llvm::StringRef;
-
-/// The share of a device up to which memory is filled with little doubt.
 
 //===----------------------------------------------------------------------===//
 // Tables
@@ -238,43 +237,6 @@ static std::string findBubble(const PlanReport &report) {
   return "The pipeline has no bubble";
 }
 
-/// Axes whose groups stay on the innermost level, and those that leave it.
-static std::string findDevices(const PlanReport &report,
-                               const PlanFigures &figures) {
-  std::vector<std::string> inner, outer;
-  const Table axes = figures.makeAxes();
-  for (const auto &row : axes.getRows())
-    if (!row[4].text.empty())
-      (row[4].text == figures.cluster.levels.front().name ? inner : outer)
-          .push_back(row[0].text);
-  std::string text;
-  auto add = [&](const std::vector<std::string> &names, const char *one,
-                 const char *many) {
-    if (!names.empty())
-      text += (text.empty() ? "" : ", ") + llvm::join(names, " and ") +
-              (names.size() == 1 ? one : many);
-  };
-  add(inner, " stays in a node", " stay in a node");
-  add(outer, " leaves it", " leave it");
-  if (inner.empty() && !outer.empty())
-    return llvm::join(outer, " and ") +
-           (outer.size() == 1 ? " leaves the node" : " leave the node");
-  return text;
-}
-
-static std::string findKernels(const Table &kernels) {
-  double least = INFINITY, most = 0;
-  for (const auto &row : kernels.getRows())
-    if (row[2].text == stringify(OpClass::Matmul)) {
-      least = std::min(least, *row[8].value);
-      most = std::max(most, *row[8].value);
-    }
-  if (most == 0)
-    return "";
-  return formatv("Matmuls of a block reach {0:f0} to {1:f0} % of the peak",
-                 least, most);
-}
-
 static std::string findState(const PlanReport &report) {
   StateBytes each = stateBytes(report.plan, report.plan.execution());
   auto gigabytes = [&](int zero) {
@@ -330,12 +292,13 @@ tessera::makePlanSection(const PlanReport &report, const MinimumMemory &minimum,
     addFinding("pipeline", findBubble(report));
   addFinding("pipeline note", std::move(pipeline->note));
   add("pipeline", std::move(pipeline->actions));
-  add("axes", figures.makeAxes());
+  Table axes = figures.makeAxes();
+  addFinding("devices", describeAxes(axes, cluster));
+  add("axes", std::move(axes));
   add("links", figures.makeLinks());
   add("received", trafficTable(report));
-  addFinding("devices", findDevices(report, figures));
   Table kernels = figures.makeKernels();
-  addFinding("roofline", findKernels(kernels));
+  addFinding("roofline", describeKernels(kernels));
   add("kernels", std::move(kernels));
   add("ceilings", figures.makeCeilings());
   add("step points", figures.makeStepPoints());

@@ -26,6 +26,9 @@ namespace tessera::cost {
 double matmulSeconds(const DeviceModel &device, const MatmulDims &dims,
                      DType type);
 
+/// A matmul whose operands and result have this type, each moved once.
+OpWork makeMatmulOp(const MatmulDims &dims, DType type);
+
 /// Seconds of attention in one kernel. `flops` counts the computed scores only
 /// (half of them under a causal mask).
 double attentionSeconds(const DeviceModel &device, const OpWork &op);
