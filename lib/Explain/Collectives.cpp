@@ -349,30 +349,49 @@ Section tessera::explain::explainRing(const ExplainSizes &sizes) {
 // server
 //===----------------------------------------------------------------------===//
 
+/// Bytes per second that large transfers over the outermost links reach.
+static double outerBandwidth(const ClusterSpec &cluster) {
+  const LevelSpec &outer = cluster.levels.back();
+  return outer.bandwidth.value * outer.efficiency.value;
+}
+
+static Table serverBytes(double bytes, int64_t ranks) {
+  Table table({{"workers", "", 0},
+               {"GB at the server", "GB", 2},
+               {"GB at a rank of the ring", "GB", 2}});
+  for (int64_t count : listDoubles(1, ranks, ranks))
+    table.addRow(
+        {count, parameterServerBytes(bytes, count) / kGB,
+         ringBytesPerRank(CollectiveKind::AllReduce, bytes, count) / kGB});
+  return table;
+}
+
+static Table serverTimes(const ClusterSpec &cluster, double bytes,
+                         int64_t ranks) {
+  Table table({"workers", {"server", "ms", 1}, {"ring", "ms", 1}});
+  for (int64_t count : listDoubles(1, ranks, ranks))
+    // The server receives and sends at once.
+    table.addRow(
+        {std::to_string(count),
+         parameterServerBytes(bytes, count) / 2 / outerBandwidth(cluster) * 1e3,
+         getTensorCollectiveTime(CollectiveKind::AllReduce, bytes,
+                                 spansOf(cluster, count)) *
+             1e3});
+  return table;
+}
+
 Section tessera::explain::explainServer(const ExplainSizes &sizes) {
   int64_t ranks = sizes.ranks.value_or(64);
   if (llvm::Error error = checkSize("server", "--ranks", ranks, 4096))
     return std::move(error);
   if (llvm::Error error = sizes.cluster.checkSize(ranks))
     return std::move(error);
-  const LevelSpec &outer = sizes.cluster.levels.back();
-  double bandwidth = outer.bandwidth.value * outer.efficiency.value;
-  Table table({{"workers", "", 0},
-               {"GB at the server", "GB", 2},
-               {"GB at a rank of the ring", "GB", 2}});
-  Table times({"workers", {"server", "ms", 1}, {"ring", "ms", 1}});
-  for (int64_t count : listDoubles(1, ranks, ranks)) {
-    double server = parameterServerBytes(sizes.bytes, count);
-    table.addRow(
-        {count, server / kGB,
-         ringBytesPerRank(CollectiveKind::AllReduce, sizes.bytes, count) /
-             kGB});
-    // The server receives and sends at once.
-    times.addRow(
-        {std::to_string(count), server / 2 / bandwidth * 1e3,
-         getTensorCollectiveTime(CollectiveKind::AllReduce, sizes.bytes,
-                                 spansOf(sizes.cluster, count)) *
-             1e3});
+  ChoiceTable table({"bytes of the gradients"});
+  ChoiceTable times({"bytes of the gradients"});
+  for (const auto &[name, bytes] :
+       listSizes({1e8, 1e9, 4e9, 1.6e10, 6.4e10}, sizes.bytes)) {
+    table.add({name}, serverBytes(bytes, ranks));
+    times.add({name}, serverTimes(sizes.cluster, bytes, ranks));
   }
   Explanation text(
       "server",
@@ -380,14 +399,19 @@ Section tessera::explain::explainServer(const ExplainSizes &sizes) {
               "sends more than {2:f2} GB",
               ranks, parameterServerBytes(sizes.bytes, ranks) / kGB,
               2 * sizes.bytes / kGB));
-  text.add({"bytes", "curves",
+  text.add({"bytes",
+            "curves",
             "A server's bytes grow with the workers, a ring's do not",
             "GB of a step, by workers that each have all gradients.",
-            std::move(table)});
-  text.add({"times", "table", "Time on the outermost links of the cluster",
+            std::move(table).finish(),
+            {sizeText(sizes.bytes)}});
+  text.add({"times",
+            "table",
+            "Time on the outermost links of the cluster",
             formatv("The server by its link of {0:f1} GB/s alone; the ring by "
                     "the planner's price.",
-                    bandwidth / 1e9),
-            std::move(times)});
+                    outerBandwidth(sizes.cluster) / 1e9),
+            std::move(times).finish(),
+            {sizeText(sizes.bytes)}});
   return std::move(text).finish();
 }

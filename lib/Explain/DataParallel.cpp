@@ -175,15 +175,9 @@ Section tessera::explain::explainDataParallel(const ExplainSizes &sizes) {
 // accumulation
 //===----------------------------------------------------------------------===//
 
-Section tessera::explain::explainAccumulation(const ExplainSizes &sizes) {
-  int64_t count = sizes.microBatches.value_or(8);
-  if (llvm::Error error =
-          checkSize("accumulation", "--micro-batches", count, 64))
-    return std::move(error);
-  int64_t ranks = sizes.ranks.value_or(64);
-  auto shards = shardTable("micro-batch", count, 2 * count + 3);
-  if (!shards)
-    return shards.takeError();
+/// Messages and activations with and without accumulation, by micro-batches.
+static Table messageTable(const ExplainSizes &sizes, int64_t ranks,
+                          int64_t count) {
   Table table({{"micro-batches", "", 0},
                {"all-reduces, each time", "", 0},
                {"all-reduces, once", "", 0},
@@ -198,23 +192,44 @@ Section tessera::explain::explainAccumulation(const ExplainSizes &sizes) {
   for (int64_t k : listDoubles(1, 64, count))
     table.addRow({k, k, 1, double(k) * once / kGB, once / kGB,
                   activations / kGB, double(k) * activations / kGB});
+  return table;
+}
+
+Section tessera::explain::explainAccumulation(const ExplainSizes &sizes) {
+  int64_t count = sizes.microBatches.value_or(8);
+  if (llvm::Error error =
+          checkSize("accumulation", "--micro-batches", count, 64))
+    return std::move(error);
+  int64_t ranks = sizes.ranks.value_or(64);
+  ChoiceTable shards({{"micro-batches", "", 0}});
+  for (int64_t k : listDoubles(1, 64, count)) {
+    auto gradients = shardTable("micro-batch", k, 2 * k + 3);
+    if (!gradients)
+      return gradients.takeError();
+    shards.add({k}, *gradients);
+  }
+  ChoiceTable messages({{"devices", "", 0}});
+  for (int64_t devices : listDoubles(1, 1024, ranks))
+    messages.add({devices}, messageTable(sizes, devices, count));
   Explanation text(
       "accumulation",
       formatv("{0} micro-batches with one all-reduce send 1/{0} of the bytes "
               "of {0} all-reduces, with the same gradients",
               count));
-  text.add({"the same gradients", "table",
+  text.add({"the same gradients",
+            "table",
             "Gradients of micro-batches add up to those of the whole batch",
             "A linear model on integers; the two last rows are equal.",
-            std::move(*shards)});
+            std::move(shards).finish(),
+            {std::to_string(count)}});
   text.add(
-      {"messages", "table",
+      {"messages",
+       "table",
        "One all-reduce and the activations of one micro-batch, however many "
        "there are",
-       formatv("Bytes that one of {0} devices sends in a step, and "
-               "activations by the rule 12 L B S d, with accumulation "
-               "and with the whole batch at once.",
-               ranks),
-       std::move(table)});
+       "Bytes that a device sends in a step, and activations by the rule 12 L "
+       "B S d, with accumulation and with the whole batch at once.",
+       std::move(messages).finish(),
+       {std::to_string(ranks)}});
   return std::move(text).finish();
 }

@@ -16,6 +16,7 @@
 #include "tessera/Support/Share.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 
 using namespace tessera;
 using namespace tessera::explain;
@@ -102,6 +103,19 @@ tessera::explainTopic(StringRef name, const ExplainSizes &sizes) {
 //===----------------------------------------------------------------------===//
 // Figures
 //===----------------------------------------------------------------------===//
+
+void ChoiceTable::add(const std::vector<Table::Cell> &values,
+                      const Table &rows) {
+  if (table.getColumns().empty()) {
+    llvm::append_range(choices, rows.getColumns());
+    table = Table(std::move(choices));
+  }
+  for (const auto &row : rows.getRows()) {
+    std::vector<Table::Cell> cells = values;
+    llvm::append_range(cells, row);
+    table.addRow(std::move(cells));
+  }
+}
 
 Explanation::Explanation(StringRef title, std::string verdict) {
   section.kind = "explain";
@@ -219,6 +233,24 @@ std::vector<int64_t> tessera::explain::listDoubles(int64_t first, int64_t most,
       sizes.push_back(size);
   llvm::sort(sizes);
   return sizes;
+}
+
+std::string tessera::explain::sizeText(double size) {
+  int power = int(std::floor(std::log10(size)));
+  // 9.96 is 1.0 of the next power.
+  if (size / std::pow(10.0, power) >= 9.95)
+    ++power;
+  return formatv("{0:f1}e{1}", size / std::pow(10.0, power), power);
+}
+
+std::vector<std::pair<std::string, double>>
+tessera::explain::listSizes(llvm::ArrayRef<double> offered, double asked) {
+  std::vector<std::pair<std::string, double>> list{{sizeText(asked), asked}};
+  for (double size : offered)
+    if (std::string text = sizeText(size); text != list.front().first)
+      list.emplace_back(std::move(text), size);
+  llvm::sort(list, llvm::less_second());
+  return list;
 }
 
 cost::StateBytes tessera::explain::stateOf(const ExplainSizes &sizes) {

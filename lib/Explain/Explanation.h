@@ -43,13 +43,31 @@ struct ExplainFigure {
   bool isLong = false;
 };
 
+/// A table whose first columns are choices: it has the rows of one table for
+/// each combination of their values.
+class ChoiceTable {
+public:
+  explicit ChoiceTable(std::vector<Table::Column> choices)
+      : choices(std::move(choices)) {}
+
+  /// Adds rows after the values of the choices. All tables have the same
+  /// columns.
+  void add(const std::vector<Table::Cell> &values, const Table &rows);
+  Table finish() && { return std::move(table); }
+
+private:
+  std::vector<Table::Column> choices;
+  Table table;
+};
+
 /// The section of a topic, figure by figure.
 class Explanation {
 public:
   Explanation(llvm::StringRef title, std::string verdict);
 
   void add(ExplainFigure figure);
-  /// Adds a table that figures of a plan read in addition to their own.
+  /// Adds a table that figures of a plan read in addition to their own. If its
+  /// first columns are the choices of a figure, they choose its rows too.
   void addTable(llvm::StringRef name, Table table);
   /// Adds a paragraph.
   void say(std::string text);
@@ -75,6 +93,16 @@ llvm::Error checkColumns(const ExplainSizes &sizes);
 
 /// `first` and its doubles up to `most`, and `asked` among them, sorted.
 std::vector<int64_t> listDoubles(int64_t first, int64_t most, int64_t asked);
+
+/// "2.0e12": a size with two digits.
+std::string sizeText(double size);
+
+/// Sizes with their texts: these, and the asked one, sorted.
+std::vector<std::pair<std::string, double>>
+listSizes(llvm::ArrayRef<double> offered, double asked);
+
+/// The models that a page offers: the asked one, then some of share/models.
+std::vector<ExplainedModel> listModels(const ExplainedModel &asked);
 
 /// Bytes per parameter of the sizes' plan.
 cost::StateBytes stateOf(const ExplainSizes &sizes);

@@ -83,11 +83,19 @@ static Table linkTable(const ExplainSizes &sizes, int64_t ranks) {
 namespace {
 /// The tables of a grid of devices.
 struct GridTables {
-  /// The axes, the levels of the cluster, and bytes by collective; the last is
-  /// empty without a whole model.
+  /// The axes, what a device receives over each level of the cluster, and bytes
+  /// by collective; the last two are empty without a whole model.
   Table axes, links, received;
 };
 } // namespace
+
+/// The levels of the cluster.
+static Table levelTable(const ClusterSpec &cluster) {
+  Table table({"link", {"devices of a group", "", 0}, {"GB/s", "GB/s", 1}});
+  for (const LevelSpec &level : cluster.levels)
+    table.addRow({level.name, level.devices, level.bandwidth.value / 1e9});
+  return table;
+}
 
 static llvm::Expected<GridTables> gridTables(const ExplainSizes &sizes,
                                              const ExecutedPlan &plan) {
@@ -103,41 +111,67 @@ static llvm::Expected<GridTables> gridTables(const ExplainSizes &sizes,
   }
   Machine machine(sizes.cluster, plan, plan.execution());
   tables.axes = makeAxisTable(machine, sizes.cluster, plan);
-  tables.links =
-      Table({"link", {"devices of a group", "", 0}, {"GB/s", "GB/s", 1}});
-  for (const LevelSpec &level : sizes.cluster.levels)
-    tables.links.addRow(
-        {level.name, level.devices, level.bandwidth.value / 1e9});
   return tables;
+}
+
+/// The tables of all sizes of tp and pp that a page offers. Fails where the
+/// asked ones do; others are left out.
+static llvm::Expected<GridTables> listGrids(const ExplainSizes &sizes) {
+  std::vector<Table::Column> choices{{"tp", "", 0}, {"pp", "", 0}};
+  ChoiceTable axes(choices), links(choices), received(choices);
+  ExplainSizes each = sizes;
+  for (int64_t tp : listDoubles(1, 16, sizes.plan.tp))
+    for (int64_t pp : listDoubles(1, 16, sizes.plan.pp)) {
+      each.plan.tp = tp;
+      each.plan.pp = pp;
+      bool isAsked = tp == sizes.plan.tp && pp == sizes.plan.pp;
+      auto plan = gridPlan(each);
+      auto tables = plan ? gridTables(each, *plan) : plan.takeError();
+      if (!tables && isAsked)
+        return tables.takeError();
+      if (!tables) {
+        llvm::consumeError(tables.takeError());
+        continue;
+      }
+      axes.add({tp, pp}, tables->axes);
+      links.add({tp, pp}, tables->links);
+      received.add({tp, pp}, tables->received);
+    }
+  return GridTables{std::move(axes).finish(), std::move(links).finish(),
+                    std::move(received).finish()};
 }
 
 Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
   auto plan = gridPlan(sizes);
   if (!plan)
     return plan.takeError();
-  auto tables = gridTables(sizes, *plan);
+  auto tables = listGrids(sizes);
   if (!tables)
     return tables.takeError();
-  std::string links = describeAxes(tables->axes, sizes.cluster);
+  Machine machine(sizes.cluster, *plan, plan->execution());
+  std::string links =
+      describeAxes(makeAxisTable(machine, sizes.cluster, *plan), sizes.cluster);
   Explanation text("grid",
                    formatv("{0} devices are dp={1} x tp={2} x pp={3}{4}",
                            plan->gpus(), plan->dp, plan->tp, plan->pp,
                            links.empty() ? "" : ": " + links));
+  std::vector<std::string> asked{std::to_string(plan->tp),
+                                 std::to_string(plan->pp)};
   text.add({"axes", "devices", "The groups of a device, and their links",
             "Devices are numbered row-major: pp outermost, tp innermost, so "
             "that the axis that sends most has the fastest link.",
-            std::move(tables->axes)});
-  text.add({"axes and links",
-            "table",
+            std::move(tables->axes), asked});
+  text.add({"axes and links", "table",
             "Axes that leave a node wait for slower links",
             formatv("A collective of {0:f2} GB over each axis of {1} devices.",
                     sizes.bytes / kGB, plan->gpus()),
-            linkTable(sizes, plan->gpus()),
-            {std::to_string(plan->tp), std::to_string(plan->pp)}});
-  text.add({"links", "table",
-            sizes.model.isWhole ? "What a device receives over each link"
-                                : "The links of the cluster",
-            "", std::move(tables->links)});
+            linkTable(sizes, plan->gpus()), asked});
+  if (sizes.model.isWhole)
+    text.add({"links", "table", "What a device receives over each link", "",
+              std::move(tables->links), asked});
+  else
+    text.add({"links", "table", "The links of the cluster", "",
+              levelTable(sizes.cluster)});
   text.addTable("received", std::move(tables->received));
   return std::move(text).finish();
 }
@@ -165,10 +199,16 @@ static Table blockMatmuls(const ExplainSizes &sizes) {
   return makeKernelTable(makeDeviceModel(sizes.cluster.device), ops);
 }
 
-/// The tables of a roofline by name; those of the step only for whole models.
-static llvm::Expected<std::vector<std::pair<std::string, Table>>>
+namespace {
+/// The tables of a roofline; those of the step are empty without a whole model.
+struct RooflineTables {
+  Table kernels, ceilings, steps, links;
+};
+} // namespace
+
+static llvm::Expected<RooflineTables>
 rooflineTables(const ExplainSizes &sizes) {
-  std::vector<std::pair<std::string, Table>> tables;
+  RooflineTables tables;
   if (sizes.model.isWhole) {
     auto plan = gridPlan(sizes);
     if (!plan)
@@ -176,23 +216,53 @@ rooflineTables(const ExplainSizes &sizes) {
     auto section = Planner(sizes).section(*plan);
     if (!section)
       return section.takeError();
-    for (const char *name : {"kernels", "ceilings", "step points", "links"})
-      tables.emplace_back(name, tableOf(*section, name));
+    tables.kernels = tableOf(*section, "kernels");
+    tables.ceilings = tableOf(*section, "ceilings");
+    tables.steps = tableOf(*section, "step points");
+    tables.links = tableOf(*section, "links");
     return tables;
   }
   if (llvm::Error error = checkColumns(sizes))
     return std::move(error);
   DeviceModel device = makeDeviceModel(sizes.cluster.device);
   DType type = unitsOf(sizes.plan.precision);
-  tables.emplace_back("kernels", blockMatmuls(sizes));
-  tables.emplace_back(
-      "ceilings", makeCeilingTable(stringify(device.unitType(type)),
-                                   device.peak(type), device.memoryBandwidth));
+  tables.kernels = blockMatmuls(sizes);
+  tables.ceilings = makeCeilingTable(stringify(device.unitType(type)),
+                                     device.peak(type), device.memoryBandwidth);
   return tables;
 }
 
+/// The tables of all sizes of tp and of the micro-batch that a page offers.
+/// Fails where the asked ones do; others are left out.
+static llvm::Expected<RooflineTables> listRooflines(const ExplainSizes &sizes) {
+  std::vector<Table::Column> choices{{"tp", "", 0}, {"micro-batch", "", 0}};
+  ChoiceTable kernels(choices), ceilings(choices), steps(choices),
+      links(choices);
+  ExplainSizes each = sizes;
+  for (int64_t tp : listDoubles(1, 16, sizes.plan.tp))
+    for (int64_t batch : listDoubles(1, 8, sizes.plan.microBatch)) {
+      each.plan.tp = tp;
+      each.plan.microBatch = batch;
+      bool isAsked = tp == sizes.plan.tp && batch == sizes.plan.microBatch;
+      auto tables = rooflineTables(each);
+      if (!tables && isAsked)
+        return tables.takeError();
+      if (!tables) {
+        llvm::consumeError(tables.takeError());
+        continue;
+      }
+      kernels.add({tp, batch}, tables->kernels);
+      ceilings.add({tp, batch}, tables->ceilings);
+      steps.add({tp, batch}, tables->steps);
+      links.add({tp, batch}, tables->links);
+    }
+  return RooflineTables{std::move(kernels).finish(),
+                        std::move(ceilings).finish(), std::move(steps).finish(),
+                        std::move(links).finish()};
+}
+
 Section tessera::explain::explainRoofline(const ExplainSizes &sizes) {
-  auto tables = rooflineTables(sizes);
+  auto tables = listRooflines(sizes);
   if (!tables)
     return tables.takeError();
   const DeviceSpec &device = sizes.cluster.device;
@@ -202,11 +272,16 @@ Section tessera::explain::explainRoofline(const ExplainSizes &sizes) {
       formatv("Below {0:f0} FLOPs for each byte of memory, a kernel on {1} "
               "waits for memory",
               ridge, device.name));
-  for (auto &[name, table] : *tables)
-    if (name == "kernels")
-      text.add({name, "roofline", describeKernels(table), "", table});
-    else
-      text.addTable(name, std::move(table));
+  text.add(
+      {"kernels",
+       "roofline",
+       "Kernels of a block below their ceilings",
+       "",
+       std::move(tables->kernels),
+       {std::to_string(sizes.plan.tp), std::to_string(sizes.plan.microBatch)}});
+  text.addTable("ceilings", std::move(tables->ceilings));
+  text.addTable("step points", std::move(tables->steps));
+  text.addTable("links", std::move(tables->links));
   text.say("Three ceilings: the peak of arithmetic, the bandwidth of memory "
            "and the bandwidth of a link. A kernel has its FLOPs for each byte "
            "of memory, a step its FLOPs for each byte that a link carries.");

@@ -27,8 +27,8 @@ static MinimumMemory minimumOf(const ExplainedModel &model, const Plan &plan,
 // memory
 //===----------------------------------------------------------------------===//
 
-/// The models that a page offers, the asked one first.
-static std::vector<ExplainedModel> listModels(const ExplainedModel &asked) {
+std::vector<ExplainedModel>
+tessera::explain::listModels(const ExplainedModel &asked) {
   std::vector<ExplainedModel> models{asked};
   for (StringRef name :
        {"gpt2-xl", "llama2-7b", "llama3-70b", "llama3-405b", "deepseek-v3"}) {
@@ -171,30 +171,46 @@ Section tessera::explain::explainMemory(const ExplainSizes &sizes) {
 // wall
 //===----------------------------------------------------------------------===//
 
-Section tessera::explain::explainWall(const ExplainSizes &sizes) {
-  MinimumMemory minimum = minimumOf(sizes.model, sizes.plan, capacityOf(sizes));
-  double flops = trainingFlops(sizes.model.active, sizes.tokens);
+/// Memory, time and dollars of a run on one device.
+static Table oneDeviceTable(const ExplainSizes &sizes,
+                            const ExplainedModel &model, double tokens) {
+  MinimumMemory minimum = minimumOf(model, sizes.plan, capacityOf(sizes));
+  double flops = trainingFlops(model.active, tokens);
   double seconds = trainingSeconds(flops, 1, peakOf(sizes), sizes.mfu);
   double days = seconds / 86400;
-  Explanation text(
-      "wall", formatv("{0} needs {1:f1} devices of memory and {2} days of one",
-                      sizes.model.name, minimum.total() / capacityOf(sizes),
-                      groupedText(days)));
   Table table({"on one device", {"value", "", 2}, "unit"});
-  table.alignLeft(2);
   table.addRow({"memory that is needed", minimum.total() / kGB, "GB"});
   table.addRow({"memory of a device", capacityOf(sizes) / kGB, "GB"});
-  table.addRow({"tokens", sizes.tokens / 1e9, "billions"});
+  table.addRow({"tokens", tokens / 1e9, "billions"});
   table.addRow({"FLOPs, 6 N D", flops / 1e21, "1e21"});
   table.addRow({"peak", peakOf(sizes) / 1e12, "TFLOP/s"});
   table.addRow({"share of the peak", 100 * sizes.mfu, "%"});
   table.addRow({"time", days, "days"});
   table.addRow({"time, years", days / 365.25, "years"});
   table.addRow({"price", seconds / 3600 * sizes.price, "dollars"});
-  text.add({"one device", "table",
-            formatv("One device computes for {0:f1} years, ${1}", days / 365.25,
-                    groupedText(seconds / 3600 * sizes.price)),
-            "", std::move(table)});
+  return table;
+}
+
+Section tessera::explain::explainWall(const ExplainSizes &sizes) {
+  MinimumMemory minimum = minimumOf(sizes.model, sizes.plan, capacityOf(sizes));
+  double days = trainingSeconds(trainingFlops(sizes.model.active, sizes.tokens),
+                                1, peakOf(sizes), sizes.mfu) /
+                86400;
+  Explanation text(
+      "wall", formatv("{0} needs {1:f1} devices of memory and {2} days of one",
+                      sizes.model.name, minimum.total() / capacityOf(sizes),
+                      groupedText(days)));
+  ChoiceTable table({"model", "tokens"});
+  for (const ExplainedModel &model : listModels(sizes.model))
+    for (const auto &[name, tokens] :
+         listSizes({1e12, 2e12, 5e12, 15e12}, sizes.tokens))
+      table.add({model.name, name}, oneDeviceTable(sizes, model, tokens));
+  text.add({"one device",
+            "table",
+            "What a run needs of one device",
+            "",
+            std::move(table).finish(),
+            {sizes.model.name, sizeText(sizes.tokens)}});
   text.addTable("device", makeDeviceTable(capacityOf(sizes)));
   int64_t ranks = sizes.ranks.value_or(64);
   text.add({"state", "state",

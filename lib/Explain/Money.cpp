@@ -37,6 +37,21 @@ static constexpr ReportedRun kRuns[] = {
      "parameters are active"},
 };
 
+/// "40.0 %".
+static std::string shareText(double share) {
+  return fixedText(100 * share, 1) + " %";
+}
+
+/// Shares of the peak that a page offers, the asked one among them.
+static std::vector<double> listShares(double asked) {
+  std::vector<double> shares{asked};
+  for (double share : {0.1, 0.2, 0.3, 0.4, 0.5})
+    if (shareText(share) != shareText(asked))
+      shares.push_back(share);
+  llvm::sort(shares);
+  return shares;
+}
+
 static Table utilizationTable(const ExplainSizes &sizes, double flops,
                               int64_t ranks) {
   Table table({{"devices", "", 0},
@@ -44,17 +59,13 @@ static Table utilizationTable(const ExplainSizes &sizes, double flops,
                {"days", "days", 1},
                {"dollars", "$", 0},
                {"dollars lost below 50 %", "$", 0}});
-  std::vector<double> shares{0.1, 0.2, 0.3, 0.4, 0.5};
-  if (!llvm::is_contained(shares, sizes.mfu))
-    shares.push_back(sizes.mfu);
-  llvm::sort(shares);
   for (int64_t count : listDoubles(1, 16384, ranks))
-    for (double mfu : shares) {
+    for (double mfu : listShares(sizes.mfu)) {
       double seconds =
           trainingSeconds(flops, double(count), peakOf(sizes), mfu);
       double dollars = seconds / kHour * double(count) * sizes.price;
       table.addRow({count,
-                    {fixedText(100 * mfu, 1) + " %", 100 * mfu},
+                    {shareText(mfu), 100 * mfu},
                     seconds / kDay,
                     dollars,
                     dollars * std::max(0.0, wastedShare(mfu, 0.5))});
@@ -112,18 +123,13 @@ Section tessera::explain::explainCost(const ExplainSizes &sizes) {
   return std::move(text).finish();
 }
 
-Section tessera::explain::explainCalculator(const ExplainSizes &sizes) {
-  int64_t ranks = sizes.ranks.value_or(64);
-  double parameters = sizes.model.parameters, capacity = capacityOf(sizes);
-  MinimumMemory minimum =
-      makeMinimumMemory(sizes.model.name, parameters, sizes.model.layers,
-                        sizes.model.hidden, sizes.plan, capacity);
+/// All sizes of a run on so many devices that reach a share of their peak.
+static Table sizeTable(const ExplainSizes &sizes, const MinimumMemory &minimum,
+                       int64_t ranks, double mfu) {
+  double parameters = sizes.model.parameters;
   double flops = trainingFlops(sizes.model.active, sizes.tokens);
-  double seconds =
-      trainingSeconds(flops, double(ranks), peakOf(sizes), sizes.mfu);
+  double seconds = trainingSeconds(flops, double(ranks), peakOf(sizes), mfu);
   Table table({"size", {"value", "", 2}, "unit", "from"});
-  table.alignLeft(2);
-  table.alignLeft(3);
   auto addRow = [&](const std::string &name, double value, const char *unit,
                     const char *from) {
     table.addRow({name, value, unit, from});
@@ -157,13 +163,31 @@ Section tessera::explain::explainCalculator(const ExplainSizes &sizes) {
   addRow("layers between kept inputs",
          double(leastMemoryCheckpoint(sizes.model.layers)), "layers",
          "checkpointing");
+  return table;
+}
+
+Section tessera::explain::explainCalculator(const ExplainSizes &sizes) {
+  int64_t ranks = sizes.ranks.value_or(64);
+  MinimumMemory minimum = makeMinimumMemory(
+      sizes.model.name, sizes.model.parameters, sizes.model.layers,
+      sizes.model.hidden, sizes.plan, capacityOf(sizes));
+  double seconds =
+      trainingSeconds(trainingFlops(sizes.model.active, sizes.tokens),
+                      double(ranks), peakOf(sizes), sizes.mfu);
+  ChoiceTable table({{"devices", "", 0}, "MFU"});
+  for (int64_t count : listDoubles(1, 16384, ranks))
+    for (double mfu : listShares(sizes.mfu))
+      table.add({count, shareText(mfu)}, sizeTable(sizes, minimum, count, mfu));
   Explanation text("calculator",
                    formatv("{0}: {1}; {2} days on {3}", sizes.model.name,
                            minimumText(minimum), groupedText(seconds / kDay),
                            groupedText(double(ranks))));
-  text.add({"sizes", "table", "All sizes of a run",
+  text.add({"sizes",
+            "table",
+            "All sizes of a run",
             "The last column names the topic that explains a size.",
-            std::move(table)});
+            std::move(table).finish(),
+            {std::to_string(ranks), shareText(sizes.mfu)}});
   text.addTable("device", makeDeviceTable(capacityOf(sizes)));
   text.add({"state", "state", "State on a device by the number of devices", "",
             stateTable(sizes, ranks)});

@@ -32,6 +32,9 @@ using Module = mlir::OwningOpRef<mlir::ModuleOp>;
 /// Tokens, columns and hidden columns of the MLP that is run.
 static constexpr int64_t kTokens = 2, kColumns = 12, kHidden = 24;
 
+/// Devices that it is run on.
+static constexpr int64_t kSplitDevices[] = {2, 3, 4, 6};
+
 /// The MLP with its first matrix split by columns and its second by rows.
 static constexpr const char *kWhole = R"(
 dist.mesh @mesh ["tp"={0}]
@@ -150,7 +153,7 @@ static llvm::Expected<Table> splitTable() {
                {"bytes received by a device", "bytes", 0}});
   table.alignLeft(1);
   MlpRuns runs;
-  for (int64_t devices : {2, 3, 4, 6}) {
+  for (int64_t devices : kSplitDevices) {
     std::string text =
         formatv(kWhole, devices, kTokens, kColumns, kHidden).str();
     auto whole = runs.parse(text);
@@ -220,7 +223,7 @@ static LinkSpans spansOver(const ClusterSpec &cluster, size_t level,
   return placeDevices(cluster, devices);
 }
 
-static Table timeTable(const ExplainSizes &sizes) {
+static Table timeTable(const ExplainSizes &sizes, int64_t tokens) {
   std::vector<Table::Column> columns{{"tp", "", 0},
                                      "q, k, v parameters of a device",
                                      "MLP parameters of a device",
@@ -229,7 +232,6 @@ static Table timeTable(const ExplainSizes &sizes) {
     columns.emplace_back("all-reduce over " + level.name, "ms", 3);
   Table table(std::move(columns));
   int64_t d = sizes.model.hidden;
-  int64_t tokens = sizes.plan.microBatch * sizes.plan.seq;
   DeviceModel device = makeDeviceModel(sizes.cluster.device);
   auto addCount = [](double count) {
     return Table::Cell(groupedText(count), count);
@@ -276,13 +278,14 @@ static std::string timeSentence(const ExplainSizes &sizes, const Table &times) {
   if (asked == rows.end())
     return "";
   std::string text =
-      formatv("Over tp={0}, matmuls take {1:f3} ms less", sizes.plan.tp,
-              *rows[0][3].value - *(*asked)[3].value);
+      formatv("With {0} tokens over tp={1}, matmuls take {2:f3} ms less",
+              groupedText(double(sizes.plan.microBatch * sizes.plan.seq)),
+              sizes.plan.tp, *rows[0][3].value - *(*asked)[3].value);
   for (size_t i = 4; i < asked->size(); ++i)
     if ((*asked)[i].value)
       text += formatv(", the {0} takes {1} ms", times.getColumns()[i].name,
                       (*asked)[i].text);
-  return text;
+  return text + ". ";
 }
 
 Section tessera::explain::explainTensorParallel(const ExplainSizes &sizes) {
@@ -292,9 +295,13 @@ Section tessera::explain::explainTensorParallel(const ExplainSizes &sizes) {
   auto splits = splitTable();
   if (!splits)
     return splits.takeError();
-  auto program = programTable(4);
-  if (!program)
-    return program.takeError();
+  ChoiceTable programs({{"devices", "", 0}});
+  for (int64_t devices : kSplitDevices) {
+    auto program = programTable(devices);
+    if (!program)
+      return program.takeError();
+    programs.add({devices}, *program);
+  }
   if (llvm::Error error = checkColumns(sizes))
     return std::move(error);
   Explanation text(
@@ -304,24 +311,34 @@ Section tessera::explain::explainTensorParallel(const ExplainSizes &sizes) {
               tp,
               groupedText(3.0 * double(sizes.model.hidden) *
                           double(sizes.model.hidden / tp))));
-  text.add(
-      {"splits", "table",
-       "Split by columns, then by rows, an MLP is the same to the last "
-       "bit of integers",
-       formatv("The compiler's partition of an MLP of {0} and {1} columns, "
-               "run by the interpreter beside the whole MLP. The wrong "
-               "split applies the activation to parts of sums.",
-               kColumns, kHidden),
-       std::move(*splits)});
-  text.add({"program", "table", "The program of one of 4 devices",
-            "As the compiler partitions it.", std::move(*program)});
-  Table times = timeTable(sizes);
-  std::string heading = timeSentence(sizes, times);
-  text.add({"times", "table", std::move(heading),
-            formatv("An MLP of {0} and {1} columns with {2} tokens, forward. "
-                    "Times are the planner's.",
-                    sizes.model.hidden, 4 * sizes.model.hidden,
-                    sizes.plan.microBatch * sizes.plan.seq),
-            std::move(times)});
+  text.add({"splits",
+            "table",
+            "Split by columns, then by rows, an MLP is the same to the last "
+            "bit of integers",
+            formatv("The compiler's partition of an MLP of {0} and {1} "
+                    "columns, run by the interpreter beside the whole MLP. The "
+                    "wrong split applies the activation to parts of sums.",
+                    kColumns, kHidden),
+            std::move(*splits),
+            {""}});
+  text.add({"program",
+            "table",
+            "The program of one device",
+            "As the compiler partitions it.",
+            std::move(programs).finish(),
+            {"4"}});
+  int64_t tokens = sizes.plan.microBatch * sizes.plan.seq;
+  ChoiceTable times({{"tokens", "", 0}});
+  for (int64_t count : listDoubles(1024, 65536, tokens))
+    times.add({count}, timeTable(sizes, count));
+  text.add({"times",
+            "table",
+            "Matmuls of a device shrink with tp, the all-reduce does not",
+            formatv("{0}An MLP of {1} and {2} columns, forward. Times are the "
+                    "planner's.",
+                    timeSentence(sizes, timeTable(sizes, tokens)),
+                    sizes.model.hidden, 4 * sizes.model.hidden),
+            std::move(times).finish(),
+            {std::to_string(tokens)}});
   return std::move(text).finish();
 }

@@ -154,14 +154,15 @@ Section tessera::explain::explainFSDP(const ExplainSizes &sizes) {
 
 /// A step of the planner with the optimizer state on the device, on the host,
 /// and on disk.
-static llvm::Expected<Table> offloadedSteps(const ExplainSizes &sizes) {
+static llvm::Expected<Table> offloadedSteps(const ExplainSizes &sizes,
+                                            int64_t ranks) {
   Table table({"optimizer state in",
                {"GB of a device", "GB", 2},
                {"GB elsewhere", "GB", 2},
                {"ms", "ms", 1},
                {"ms more", "ms", 1}});
   Planner planner(sizes);
-  ExecutedPlan plan = planner.makePlan(sizes.ranks.value_or(64));
+  ExecutedPlan plan = planner.makePlan(ranks);
   plan.zero = 1;
   double least = 0;
   for (Offload offload : {Offload::None, Offload::Host, Offload::NVMe}) {
@@ -182,8 +183,10 @@ static llvm::Expected<Table> offloadedSteps(const ExplainSizes &sizes) {
   return table;
 }
 
-Section tessera::explain::explainOffload(const ExplainSizes &sizes) {
-  double count = sizes.model.parameters, capacity = capacityOf(sizes);
+/// Devices that hold the state of so many parameters, with the optimizer state
+/// and without.
+static Table savedDevices(const ExplainSizes &sizes, double count) {
+  double capacity = capacityOf(sizes);
   StateBytes each = stateOf(sizes);
   Table table({"optimizer state in",
                {"GB on devices", "GB", 2},
@@ -196,27 +199,40 @@ Section tessera::explain::explainOffload(const ExplainSizes &sizes) {
   table.addRow({"device memory", each.sum() * count / kGB, 0.0, all, 0});
   table.addRow({"host memory or disk", kept / kGB, each.optimizer * count / kGB,
                 fewer, all - fewer});
+  return table;
+}
+
+Section tessera::explain::explainOffload(const ExplainSizes &sizes) {
+  StateBytes each = stateOf(sizes);
   Explanation text(
       "offload",
       formatv("{0:f0} of {1:f0} bytes of a parameter can leave the device",
               each.optimizer, each.sum()));
-  text.add({"devices", "table",
-            formatv("Filled to {0:f0} %, {1} and not {2} devices hold what "
-                    "stays",
-                    100 * kFilledShare, fewer, all),
+  ChoiceTable devices({"model"});
+  for (const ExplainedModel &model : listModels(sizes.model))
+    devices.add({model.name}, savedDevices(sizes, model.parameters));
+  text.add({"devices",
+            "table",
+            formatv("Devices, filled to {0:f0} %, that hold what stays",
+                    100 * kFilledShare),
             "Parameters and gradients stay; the optimizer state is moved.",
-            std::move(table)});
-  if (sizes.model.isWhole) {
-    auto steps = offloadedSteps(sizes);
-    if (!steps)
-      return steps.takeError();
-    std::string heading =
-        formatv("A step takes {0} ms more with the state on the host, {1} with "
-                "it on disk",
-                steps->getRows()[1][4].text, steps->getRows()[2][4].text);
-    text.add({"a step", "table", heading,
-              "The planner's step under ZeRO-1 over all devices.",
-              std::move(*steps)});
+            std::move(devices).finish(),
+            {sizes.model.name}});
+  if (!sizes.model.isWhole)
+    return std::move(text).finish();
+  int64_t asked = sizes.ranks.value_or(64);
+  ChoiceTable steps({{"devices", "", 0}});
+  for (int64_t ranks : listDoubles(8, 1024, asked)) {
+    auto rows = offloadedSteps(sizes, ranks);
+    if (!rows)
+      return rows.takeError();
+    steps.add({ranks}, *rows);
   }
+  text.add({"a step",
+            "table",
+            "A step waits for the state that is elsewhere",
+            "The planner's step under ZeRO-1 over all devices.",
+            std::move(steps).finish(),
+            {std::to_string(asked)}});
   return std::move(text).finish();
 }

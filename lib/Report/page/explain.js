@@ -1,10 +1,14 @@
 // Explanations: figures of computed rows. A slider chooses among the values of a column.
 
-/** The rows of a table as a table, without its first columns. */
-function sliceTable(table, rows, without) {
-  const slice = new Table(null);
-  slice.columns = table.columns.slice(without).map(column => column.slice(rows));
-  return slice;
+/** The rows of a table in which the columns of these names have these texts, without them; null if
+    its first columns have other names. */
+function chooseRows(table, names, texts) {
+  if (!names.every((name, i) => table.columns[i] && table.columns[i].name === name)) return null;
+  const rows = d3.range(table.length).filter(
+      row => texts.every((text, i) => table.columns[i].text[row] === text));
+  const chosen = new Table(null);
+  chosen.columns = table.columns.slice(names.length).map(column => column.slice(rows));
+  return chosen;
 }
 
 /** A slider over texts; calls back with the index of the chosen one. */
@@ -136,7 +140,15 @@ function addCurves(parent, options, table) {
                                        steps: first})));
 }
 
-/** A figure of a plan that reads tables of these names. */
+/** A section whose tables and findings can be changed. */
+function copySection(section) {
+  const copy = new Section({kind: section.kind, title: section.title, tables: {}});
+  copy.tables = new Map(section.tables);
+  copy.findings = new Map(section.findings);
+  return copy;
+}
+
+/** The figures of a plan. Each reads its own table by the figure's name, and further ones. */
 const planFigures = {pipeline: addPipeline, devices: addDevices, roofline: addRoofline};
 
 function addExplained(parent, section, options, kind, table) {
@@ -146,9 +158,9 @@ function addExplained(parent, section, options, kind, table) {
   else if (kind === 'curves') addCurves(parent, options, table);
   else if (kind === 'state') addStateCurves(parent, section, id, table, heading);
   else if (kind in planFigures) {
-    const view = new Section({kind, tables: {}});
-    view.tables = new Map(section.tables).set(kind, table);
-    view.findings = new Map(section.findings).set(kind, heading);
+    const view = copySection(section);
+    view.tables.set(options.tables[0][0], table);
+    view.findings.set(kind, heading);
     planFigures[kind](parent, view, id + '-');
   } else {
     const node = add(parent, 'section', 'figure');
@@ -158,8 +170,10 @@ function addExplained(parent, section, options, kind, table) {
   }
 }
 
-/** A figure with a slider for each of the first columns of its table. */
+/** A figure with a slider for each of the first columns of its table. Tables that it reads in
+    addition and that begin with the same columns have the rows of the chosen values too. */
 function addWithChoices(parent, section, options, kind, table, chosen) {
+  const names = chosen.map((text, i) => table.columns[i].name);
   const values = chosen.map((text, i) => [...new Set(table.columns[i].text)]);
   const indices = chosen.map((text, i) => Math.max(0, values[i].indexOf(text)));
   const host = add(parent, 'div', 'chosen');
@@ -168,15 +182,17 @@ function addWithChoices(parent, section, options, kind, table, chosen) {
     for (const figure of allFigures.filter(each => host.contains(each.node)))
       allFigures.splice(allFigures.indexOf(figure), 1);
     host.replaceChildren();
-    const rows = d3.range(table.length).filter(
-        row => indices.every((index, i) => table.columns[i].text[row] === values[i][index]));
-    if (!rows.length) {
+    const texts = indices.map((index, i) => values[i][index]);
+    const slice = chooseRows(table, names, texts);
+    if (!slice.length) {
       add(host, headingOfFigures, '', options.heading);
       add(host, 'p', 'note', 'These values do not go together.');
       return;
     }
-    const slice = sliceTable(table, rows, chosen.length);
-    addExplained(host, section, {...options, tables: [[options.tables[0][0], slice]]}, kind, slice);
+    const view = copySection(section);
+    for (const [name, other] of section.tables)
+      view.tables.set(name, chooseRows(other, names, texts) || other);
+    addExplained(host, view, {...options, tables: [[options.tables[0][0], slice]]}, kind, slice);
     for (const figure of allFigures.filter(each => host.contains(each.node))) figure.redraw();
   };
   draw();
