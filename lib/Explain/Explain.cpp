@@ -11,11 +11,9 @@
 #include "tessera/Explain/Explain.h"
 #include "Explanation.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Import/ModelConfig.h"
 #include "tessera/Report/Choices.h"
 #include "tessera/Support/Share.h"
 #include "tessera/Support/Spelling.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
 using namespace tessera;
@@ -64,19 +62,11 @@ llvm::Expected<ExplainedModel> tessera::readExplainedModel(StringRef value) {
   auto path = resolveShared("models", value, "--model");
   if (!path)
     return path.takeError();
+  auto subject = readSubject(*path);
+  if (!subject)
+    return subject.takeError();
   ExplainedModel model;
-  auto buffer = llvm::MemoryBuffer::getFile(*path);
-  if (buffer && isMoEConfig((*buffer)->getBuffer())) {
-    auto sparse = parseMoEConfig((*buffer)->getBuffer(), *path);
-    if (!sparse)
-      return sparse.takeError();
-    model.subject.sparse = std::move(*sparse);
-  } else {
-    auto dense = readModelConfig(*path);
-    if (!dense)
-      return dense.takeError();
-    model.subject.dense = std::move(*dense);
-  }
+  model.subject = std::move(*subject);
   model.name = model.subject.name();
   model.parameters = model.subject.parameters();
   // Six FLOPs for each parameter and token.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/Subject.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -64,4 +65,23 @@ llvm::Expected<ModelWork> Subject::read(WorkReader &reader,
   if (dense)
     return reader.read(*dense, plan);
   return makeMoEWork(*sparse, plan, experts);
+}
+
+llvm::Expected<Subject>
+tessera::readSubject(llvm::StringRef path,
+                     llvm::ArrayRef<llvm::StringRef> ignoredKeys) {
+  Subject subject;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (buffer && isMoEConfig((*buffer)->getBuffer())) {
+    auto sparse = parseMoEConfig((*buffer)->getBuffer(), path);
+    if (!sparse)
+      return sparse.takeError();
+    subject.sparse = std::move(*sparse);
+    return subject;
+  }
+  auto dense = readModelConfig(path, ignoredKeys);
+  if (!dense)
+    return dense.takeError();
+  subject.dense = std::move(*dense);
+  return subject;
 }

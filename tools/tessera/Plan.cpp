@@ -218,38 +218,42 @@ llvm::Expected<ExecutedPlan> readOnePlan(const ParsedOptions &parsed,
   return reader->read();
 }
 
-llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
-  auto file = resolveShared("models", parsed.positional[0], "CONFIG.json");
-  if (!file)
-    return file.takeError();
-  StringRef path = *file;
-  Subject subject;
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (buffer && isMoEConfig((*buffer)->getBuffer())) {
-    auto sparse = parseMoEConfig((*buffer)->getBuffer(), path);
-    if (!sparse)
-      return sparse.takeError();
+/// Sets the options of a model with experts.
+llvm::Error readExpertOptions(const ParsedOptions &parsed,
+                              MoEOptions &experts) {
+  auto capacity = readNumber(parsed, "--capacity-factor");
+  if (!capacity)
+    return capacity.takeError();
+  auto imbalance = readNumber(parsed, "--imbalance");
+  if (!imbalance)
+    return imbalance.takeError();
+  StringRef graphs = parsed.get("--expert-graphs", "none");
+  auto scope = parseGraphScope(graphs);
+  if (!scope)
+    return llvm::createStringError("--expert-graphs expects none, router or "
+                                   "attention but got '" +
+                                   graphs + "'");
+  experts.graphs = *scope;
+  experts.capacityFactor = *capacity;
+  if (*imbalance > 0)
+    experts.imbalance = *imbalance;
+  return llvm::Error::success();
+}
+
+llvm::Expected<Subject> readGivenSubject(const ParsedOptions &parsed) {
+  auto path = resolveShared("models", parsed.positional[0], "CONFIG.json");
+  if (!path)
+    return path.takeError();
+  auto subject = readSubject(*path, parsed.getList("--ignore-key"));
+  if (!subject)
+    return subject.takeError();
+  if (subject->sparse) {
     if (parsed.has("--ignore-key"))
       return llvm::createStringError(
           "--ignore-key expects a config of a model without experts: of the "
           "others, unknown keys are not read");
-    subject.sparse = *sparse;
-    auto capacity = readNumber(parsed, "--capacity-factor");
-    if (!capacity)
-      return capacity.takeError();
-    auto imbalance = readNumber(parsed, "--imbalance");
-    if (!imbalance)
-      return imbalance.takeError();
-    StringRef graphs = parsed.get("--expert-graphs", "none");
-    auto scope = parseGraphScope(graphs);
-    if (!scope)
-      return llvm::createStringError("--expert-graphs expects none, router or "
-                                     "attention but got '" +
-                                     graphs + "'");
-    subject.experts.graphs = *scope;
-    subject.experts.capacityFactor = *capacity;
-    if (*imbalance > 0)
-      subject.experts.imbalance = *imbalance;
+    if (llvm::Error error = readExpertOptions(parsed, subject->experts))
+      return std::move(error);
     return subject;
   }
   for (StringRef option :
@@ -257,11 +261,7 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
     if (parsed.has(option))
       return llvm::createStringError(option +
                                      " expects a model with experts but got '" +
-                                     path + "', which has none");
-  auto dense = readModelConfig(path, parsed.getList("--ignore-key"));
-  if (!dense)
-    return dense.takeError();
-  subject.dense = *dense;
+                                     *path + "', which has none");
   return subject;
 }
 
@@ -567,7 +567,7 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
     return llvm::createStringError("expects one CONFIG.json but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera plan --help");
-  auto subject = readSubject(parsed);
+  auto subject = readGivenSubject(parsed);
   if (!subject)
     return subject.takeError();
   if (parsed.has("--search") && parsed.has("--explore"))

@@ -62,6 +62,13 @@ struct Subject {
                                        const cost::ExecutedPlan &plan) const;
 };
 
+/// Reads the config.json of a model with experts or without; `ignoredKeys` as
+/// of readModelConfig(), without influence on models with experts. Errors name
+/// the file, the key, the expected and the actual value.
+llvm::Expected<Subject>
+readSubject(llvm::StringRef path,
+            llvm::ArrayRef<llvm::StringRef> ignoredKeys = {});
+
 } // namespace tessera
 
 #endif // TESSERA_PLANNING_SUBJECT_H
