@@ -53,6 +53,11 @@ class Browser:
         self.cdp("Emulation.setEmulatedMedia",
                  features=[{"name": "prefers-color-scheme", "value": scheme}])
 
+    def settle(self):
+        """Waits until a page has drawn itself for another width or other colours."""
+        self.run("const done = arguments[0]; "
+                 "requestAnimationFrame(() => requestAnimationFrame(done));", kind="async")
+
     def press(self, *keys):
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "k",

@@ -1,6 +1,6 @@
 """Plans each model of share/models with several layouts: each row of the tables that are printed is
 in the document, and each of its texts is its value in the format of its column. Writes the
-documents to a folder. Arguments: the models, the folder."""
+documents to a folder. Arguments: the models, the folder, and the most plans; default: all."""
 
 import json
 import pathlib
@@ -29,11 +29,13 @@ def plan(*arguments):
     return run.stdout if run.returncode in (0, 3) else None
 
 
-def main(models, folder):
+def main(models, folder, most="1000000"):
     random.seed(1)
     rows = documents = 0
     for model in sorted(pathlib.Path(models).glob("*.json")):
         for layout in random.sample(LAYOUTS, 4):
+            if documents == int(most):
+                break
             options = [str(model), "--cluster", "h100-sxm-ib", "--seq", "16", "--global-batch",
                        "64", *layout]
             text = plan(*options)

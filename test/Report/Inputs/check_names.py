@@ -63,9 +63,11 @@ def main(source, folder):
             shown = name.replace("/", "_").encode("utf-8", "surrogateescape")
             shown = shown.decode("utf-8", "replace")
             for path in make(source, folder, number, name):
+                page.resize(360)
+                page.open(path)
                 for width in (360, 1280):
                     page.resize(width)
-                    page.open(path)
+                    page.settle()
                     wide = page.run("return document.documentElement.scrollWidth - innerWidth")
                     if wide > 0:
                         sys.exit(f"{name!r}: {wide} pixels too wide")

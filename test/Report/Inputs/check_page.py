@@ -25,7 +25,10 @@ const faults = [];
 const wide = document.documentElement.scrollWidth;
 if (wide > innerWidth) faults.push(`the page is ${wide} pixels wide`);
 for (const svg of document.querySelectorAll('.drawing svg')) {
-  const id = svg.closest('.figure').id, frame = svg.getBoundingClientRect();
+  const id = svg.closest('.figure').id, room = Math.floor(svg.parentElement.clientWidth);
+  if (Number(svg.getAttribute('width')) !== room)
+    faults.push(`${id}: drawn for ${svg.getAttribute('width')} pixels of ${room}`);
+  const frame = svg.getBoundingClientRect();
   const boxes = [];
   for (const text of svg.querySelectorAll('text')) {
     if (!text.textContent) continue;
@@ -183,34 +186,51 @@ def check_bars(page, document, width):
     return faults
 
 
+def tab_through(page):
+    """The figures that Tab reaches, from the first element of the page to the last."""
+    page.run("""
+        window.reached = [];
+        document.addEventListener('focusin', event => window.reached.push(event.target));
+    """)
+    ids = """
+        const again = window.reached.findIndex((node, i) => window.reached.indexOf(node) < i);
+        const once = window.reached.slice(0, again < 0 ? undefined : again);
+        return [again >= 0, once.filter(node => node.className === 'drawing')
+            .map(node => node.closest('.figure').id)];
+    """
+    for _ in range(20):
+        page.press(*["\ue004"] * 20)
+        isWhole, figures = page.run(ids)
+        if isWhole:
+            break
+    return figures
+
+
 def check_keys(page):
     """Each figure is entered by Tab, moved in by arrows, and its table opened by t."""
     figures = page.run("return [...document.querySelectorAll('.drawing')].map("
                        "each => each.closest('.figure').id)")
-    faults, reached = [], []
-    for _ in range(400):
-        page.press("\ue004")
-        id = page.run("const node = document.activeElement; return node.className === 'drawing' ?"
-                      " node.closest('.figure').id : node === document.body ? 'end' : ''")
-        if id == "end":
-            break
-        if not id:
-            continue
-        reached.append(id)
-        page.press("\ue014")
-        first = page.run("return document.getElementById('live').textContent")
-        page.press("\ue010")
-        last = page.run("return document.getElementById('live').textContent")
-        if not first or not last:
+    reached = tab_through(page)
+    faults = [] if reached == figures else [f"keys reach {reached} of {figures}"]
+    page.run("""
+        const live = document.getElementById('live');
+        new MutationObserver(() => window.said.push(live.textContent))
+            .observe(live, {childList: true, characterData: true, subtree: true});
+    """)
+    for id in figures:
+        page.run("""
+            window.said = [];
+            document.getElementById(arguments[0]).querySelector('.drawing').focus();
+        """, id)
+        page.press("\ue014", "\ue010", "t")
+        said, has_table, is_open = page.run("""
+            return [window.said, !!document.getElementById(arguments[0]).querySelector('details'),
+                    !!document.activeElement.parentElement.open];
+        """, id)
+        if len(said) < 2 or not all(said):
             faults.append(f"{id}: no mark is read by keys")
-        has_table = page.run("return !!arguments[0] && !!document.getElementById(arguments[0])"
-                             ".querySelector('details')", id)
-        if has_table:
-            page.press("t")
-            if not page.run("return document.activeElement.parentElement.open"):
-                faults.append(f"{id}: t opens no table")
-    if reached != figures:
-        faults.append(f"keys reach {reached} of {figures}")
+        if has_table and not is_open:
+            faults.append(f"{id}: t opens no table")
     return faults
 
 
@@ -235,7 +255,10 @@ def check_page(page, path, document, is_glance):
         ways = [("light", 360), ("dark", 1280)]
     for scheme, width in ways:
         page.resize(width, scheme=scheme)
-        page.open(path)
+        if (scheme, width) == ways[0]:
+            page.open(path)
+        else:
+            page.settle()
         faults += [f"{width}, {scheme}: {fault}" for fault in page.run(FAULTS)]
         if scheme == "light":
             faults += check_bars(page, document, width)
