@@ -13,13 +13,15 @@ import check_page
 # One topic for each kind of figure is read by keys and looked at in all widths, others in two.
 WHOLE = ("memory", "ring", "pipeline", "wall", "grid", "roofline", "batch")
 
-RIGHT = "\ue014"
-OUTPUT = "return arguments[0].parentElement.querySelector('output').textContent"
-SHOWN = """
-const node = arguments[0].closest('.explained');
-return [...node.querySelectorAll('.chosen td')].map(cell => cell.textContent);
+RIGHT, LEFT = "\ue014", "\ue012"
+# The cells of a figure and the value of its slider.
+SHOW = """
+const slider = arguments[0];
+return [[...slider.closest('.explained').querySelectorAll('.chosen td')].map(
+            cell => cell.textContent),
+        slider.parentElement.querySelector('output').textContent];
 """
-
+FOCUS = "arguments[0].focus();" + SHOW
 
 # Topics that depend on no size.
 FIXED = ("terms", "exercises")
@@ -41,15 +43,15 @@ def check_sliders(page, topic, section):
     if len(sliders) != len(figures):
         return [f"{len(sliders)} figures have sliders, not {len(figures)}"]
     for name, slider in zip(figures, sliders):
-        before, value = page.run(SHOWN, slider), page.run(OUTPUT, slider)
-        page.run("arguments[0].focus()", slider)
+        before, value = page.run(FOCUS, slider)
         page.press(RIGHT)
-        if page.run(OUTPUT, slider) == value:
-            page.press("\ue012")
-        after, value = page.run(SHOWN, slider), page.run(OUTPUT, slider)
+        after, moved = page.run(SHOW, slider)
+        if moved == value:
+            page.press(LEFT)
+            after, moved = page.run(SHOW, slider)
         columns = tables[name]["columns"]
-        if value not in columns[0]["text"]:
-            faults.append(f"{name}: the slider has {value}")
+        if moved == value or moved not in columns[0]["text"]:
+            faults.append(f"{name}: the slider has {moved} after {value}")
         if "packed" not in columns[0] and after == before:
             faults.append(f"{name}: a moved slider shows the same rows")
     return faults
@@ -68,8 +70,6 @@ def main():
             is_glance = topic not in WHOLE
             found = check_page.check_page(page, os.path.abspath(topic + ".html"), document,
                                           is_glance)
-            page.resize(1280)
-            page.open(os.path.abspath(topic + ".html"))
             found += check_sliders(page, topic, document["sections"][0])
             found += [entry["message"] for entry in page.logs("browser")]
             faults += [f"{topic}: {fault}" for fault in found]

@@ -21,6 +21,7 @@ class Browser:
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}}})
         self.base += "/session/" + answer["sessionId"]
         self.process = answer["capabilities"]["goog:processID"]
+        self.scheme = None
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -50,13 +51,16 @@ class Browser:
     def resize(self, width, height=900, scheme="light"):
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height,
                  deviceScaleFactor=1, mobile=False)
-        self.cdp("Emulation.setEmulatedMedia",
-                 features=[{"name": "prefers-color-scheme", "value": scheme}])
+        if scheme != self.scheme:
+            self.cdp("Emulation.setEmulatedMedia",
+                     features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.scheme = scheme
 
     def settle(self):
         """Waits until a page has drawn itself for another width or other colours."""
-        self.run("const done = arguments[0]; "
-                 "requestAnimationFrame(() => requestAnimationFrame(done));", kind="async")
+        # Sizes are observed after the callback of a frame.
+        self.run("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done));",
+                 kind="async")
 
     def press(self, *keys):
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]

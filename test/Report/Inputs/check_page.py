@@ -59,8 +59,8 @@ return faults;
 """
 # Contrasts of texts on marks, of the page's texts, and of marks without an edge.
 CONTRASTS = """
+const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
 const channels = colour => {
-  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   canvas.fillStyle = colour;
   canvas.fillRect(0, 0, 1, 1);
   return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
