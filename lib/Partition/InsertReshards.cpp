@@ -8,6 +8,9 @@
 // with another result sharding is followed by a reshard. Equal ops with equal
 // shardings, as in the layers of a model, are decided once.
 //
+// No reshard moves a constant, a splat or a broadcast scalar: each device can
+// make its shard of any sharding.
+//
 //===----------------------------------------------------------------------===//
 
 #include "PartitionContext.h"
@@ -66,6 +69,8 @@ private:
   Value reshardTo(Value value, const Sharding &target, Operation *user,
                   bool isApart = false);
   Value &lookupReshard(Value value, dist::ShardingAttr to, Block *block);
+  bool isMadeAnywhere(Value value);
+  void eraseUnusedOrigins();
   std::string print(const ShardingRule &rule, ArrayRef<AxisList> axes) const;
   void report(Operation *op, const Decision &decision);
 
@@ -75,6 +80,8 @@ private:
   /// Reshards of this function by value, target and block.
   llvm::DenseMap<std::pair<Value, std::pair<Attribute, Block *>>, Value>
       reshards;
+  /// The ops that were made again with another sharding.
+  llvm::SetVector<Operation *> origins;
   std::map<llvm::SmallVector<const void *>, Decision> decisions;
   Decision scratch;
 };
@@ -92,6 +99,29 @@ Value &ReshardInserter::lookupReshard(Value value, dist::ShardingAttr to,
   return reshards[{value, {to, block}}];
 }
 
+/// True if each device can make its shard of the value in any sharding: the
+/// value is whole, and its op reads no tensor with dimensions.
+bool ReshardInserter::isMadeAnywhere(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !getTensorType(value) || op->getNumResults() != 1 ||
+      op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
+      !isa<ShardingRuleOpInterface>(op) ||
+      !context.getSharding(value).unreduced.empty())
+    return false;
+  return llvm::none_of(op->getOperandTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() != 0;
+  });
+}
+
+/// Erases the ops whose uses all have one made again.
+void ReshardInserter::eraseUnusedOrigins() {
+  for (Operation *op : origins)
+    if (op->use_empty())
+      op->erase();
+  origins.clear();
+}
+
 /// Returns the value with the sharding that `user` needs, from an earlier
 /// reshard, or, with `isApart`, from a new one.
 Value ReshardInserter::reshardTo(Value value, const Sharding &target,
@@ -105,8 +135,13 @@ Value ReshardInserter::reshardTo(Value value, const Sharding &target,
   if (reshard)
     return reshard;
   builder.setInsertionPoint(user);
-  reshard = dist::ReshardOp::create(builder, value.getLoc(), value,
-                                    context.toAttr(from), to);
+  if (isMadeAnywhere(value) && target.unreduced.empty()) {
+    origins.insert(value.getDefiningOp());
+    reshard = builder.clone(*value.getDefiningOp())->getResult(0);
+  } else {
+    reshard = dist::ReshardOp::create(builder, value.getLoc(), value,
+                                      context.toAttr(from), to);
+  }
   dist::setSharding(reshard, to);
   return reshard;
 }
@@ -194,7 +229,8 @@ Decision ReshardInserter::computeDecision(Operation *op, const AxisList &kept) {
           dim.axes.pop_back();
       sharding = &whole.back();
     }
-    return ShardedTensor{sharding, type.getShape(), getElementBytes(type)};
+    return ShardedTensor{sharding, type.getShape(), getElementBytes(type),
+                         isMadeAnywhere(value)};
   };
   for (Value input : inputs)
     operands.push_back(describe(input));
@@ -249,6 +285,7 @@ const Decision &ReshardInserter::decide(Operation *op, const AxisList &kept) {
                       ? dist::getSharding(value).getAsOpaquePointer()
                       : nullptr);
     key.push_back(value.use_empty() ? &decisions : nullptr);
+    key.push_back(isMadeAnywhere(value) ? &decisions : nullptr);
   };
   llvm::for_each(op->getOperands(), addValue);
   llvm::for_each(op->getResults(), addValue);
@@ -527,7 +564,9 @@ LogicalResult ReshardInserter::run(FunctionOpInterface func) {
   Block &block = func.getFunctionBody().front();
   if (failed(visitBlock(block)))
     return failure();
-  return visitReturn(func, block.getTerminator());
+  LogicalResult result = visitReturn(func, block.getTerminator());
+  eraseUnusedOrigins();
+  return result;
 }
 
 namespace {

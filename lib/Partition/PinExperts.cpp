@@ -5,11 +5,13 @@
 //
 // Writes the axes of the factors of each op on experts in a module with
 // `dist.experts`. Propagation keeps them, and InsertReshards moves the tokens.
+// Rows of constants, which count choices, stay on the devices of their tokens.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Partition/Passes.h"
 
@@ -22,6 +24,14 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
+
+/// True if the op reads no weights and the same row for each token: it depends
+/// on the choices alone, which are where their tokens are.
+bool countsChoices(nn::RoutedOpInterface op) {
+  OpOperand *tokens = op.getTokens();
+  return tokens && !op.getTokenSum() &&
+         matchPattern(tokens->get(), m_Constant());
+}
 
 /// The axes of `dist.experts`.
 struct ExpertAxes {
@@ -76,10 +86,11 @@ struct PinExpertsPass : tessera::impl::PinExpertsPassBase<PinExpertsPass> {
       if (!func.isExternal() && !func->hasAttr(dist::DistDialect::kLocalAttr))
         func.walk([&](nn::RoutedOpInterface op) {
           isFound = true;
-          pinOp(op,
-                axes.ofFactors(nn::ExpertFactors(op.getIds()),
-                               getShardingRule(op).factors.size()),
-                mesh);
+          if (!countsChoices(op))
+            pinOp(op,
+                  axes.ofFactors(nn::ExpertFactors(op.getIds()),
+                                 getShardingRule(op).factors.size()),
+                  mesh);
         });
     module->removeAttr(dist::DistDialect::kExpertsAttr);
     if (isFound)

@@ -148,7 +148,7 @@ bool Chooser::isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const {
 TransferSum Chooser::getCost(const FactorAxes &axes) const {
   TransferSum cost;
   for (auto [dims, tensor] : llvm::zip(rule.operands, operands))
-    if (tensor.sharding)
+    if (tensor.sharding && !tensor.isFree)
       cost += getReshardCost(
           planner, *tensor.sharding,
           getOperandSharding(rule, dims, tensor.sharding->rank(), axes),

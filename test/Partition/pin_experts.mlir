@@ -17,6 +17,11 @@
 // PINS: nn.expert_rows
 // PINS-SAME: {dist.factors = [#dist.axes<{"dp":(1)2}>, #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{"dp":(2)2, "tp"}>, #dist.axes<{}>]}
 
+// Rows of ones count choices, where tokens are.
+// PINS: nn.expert_rows
+// PINS-NOT: dist.factors
+// PINS: return
+
 // ETP: %arg3: tensor<8x64x96xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp":(2)2}, {}, {"tp"}]>
 // ETP: nn.experts
 // ETP-SAME: {dist.factors = [#dist.axes<{"dp":(1)2}>, #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{"dp":(2)2}>, #dist.axes<{}>, #dist.axes<{"tp"}>, #dist.axes<{}>]}
@@ -30,12 +35,14 @@ func.func @layer(%x: tensor<4x32x64xf32> {nn.input = "x", nn.dims = ["batch", "s
     %g: tensor<4x32x2xf32>,
     %a: tensor<8x64x96xf32> {nn.param = "a", nn.dims = ["experts", "embed", "ffn"]},
     %b: tensor<8x96x64xf32> {nn.param = "b", nn.dims = ["experts", "ffn", "embed"]})
-    -> (tensor<4x32x64xf32>, tensor<4x32x8x64xf32>) {
+    -> (tensor<4x32x64xf32>, tensor<4x32x8x64xf32>, tensor<4x32x8x1xf32>) {
+  %ones = arith.constant dense<1.0> : tensor<4x32x1xf32>
   %0 = nn.experts <silu> of 8 %x, %i, %g, %a, %a, %b
       : tensor<4x32x64xf32>, tensor<4x32x2xi32>, tensor<4x32x2xf32>, tensor<8x64x96xf32>,
         tensor<8x96x64xf32> -> tensor<4x32x64xf32>
   %1 = nn.expert_rows %x, %i : tensor<4x32x64xf32>, tensor<4x32x2xi32> -> tensor<4x32x8x64xf32>
-  return %0, %1 : tensor<4x32x64xf32>, tensor<4x32x8x64xf32>
+  %2 = nn.expert_rows %ones, %i : tensor<4x32x1xf32>, tensor<4x32x2xi32> -> tensor<4x32x8x1xf32>
+  return %0, %1, %2 : tensor<4x32x64xf32>, tensor<4x32x8x64xf32>, tensor<4x32x8x1xf32>
 }
 //--- dense.mlir
 module attributes {dist.experts = {experts = #dist.axes<{"dp"}>, batch = #dist.axes<{}>, seq = #dist.axes<{}>, ffn = #dist.axes<{}>}} {

@@ -146,7 +146,8 @@ def InsertReshardsPass : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {
     over a sharded factor gives a partial result and a reshard of it. An init
     operand of such a reduction goes through `dist.to_partial` unless it is a
     fill with the neutral element. A `dist.constraint` becomes a reshard or
-    vanishes.
+    vanishes. A constant, or a scalar that is broadcast, is not resharded but
+    made again with the sharding that is needed.
 
     ```mlir
     %0 = nn.einsum "bk,kn->bn" %x, %w {dist.shardings = [#dist.sharding<@mesh, [{}, {} ]>]} : ...

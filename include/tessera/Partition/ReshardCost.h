@@ -22,6 +22,9 @@ struct ShardedTensor {
   const Sharding *sharding = nullptr;
   llvm::ArrayRef<int64_t> shape;
   int64_t elementBytes = 0;
+  /// An operand that each device makes for itself, so that no sharding of it
+  /// costs a transfer.
+  bool isFree = false;
 };
 
 /// The cost of moving tensors.
