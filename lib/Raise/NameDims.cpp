@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorTypes.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/LogicalDimsOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
@@ -201,26 +202,50 @@ void NameDimsPass::nameHidden(DimClasses &dims) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// The names of a value's dimensions; "other" for those without one. Null if
-/// none has a name.
+/// The names of a value's dimensions; "other" for those without one.
 static ArrayAttr getNames(const DimClasses &dims, Value value) {
   Builder builder(value.getContext());
   SmallVector<Attribute> names;
-  bool hasAny = false;
   for (int64_t dim = 0; dim < findTensorType(value).getRank(); ++dim) {
     StringRef name = dims.getName(value, dim);
-    hasAny |= !name.empty();
     names.push_back(builder.getStringAttr(name.empty() ? "other" : name));
   }
-  return hasAny ? builder.getArrayAttr(names) : ArrayAttr();
+  return builder.getArrayAttr(names);
 }
 
+/// True if a dimension of the value has a name.
+static bool hasName(const DimClasses &dims, Value value) {
+  RankedTensorType type = findTensorType(value);
+  return type && llvm::any_of(llvm::seq(type.getRank()), [&](int64_t dim) {
+           return !dims.getName(value, dim).empty();
+         });
+}
+
+/// Names the dimensions of arguments of which one has a name. If there are
+/// parameters among these, all parameters get names: a strategy shards the
+/// state of those that it knows. In a graph with shardings of its own,
+/// propagation chooses those of the others.
 void NameDimsPass::writeArguments(DimClasses &dims) {
-  for (BlockArgument argument : getOperation().getArguments())
-    if (findTensorType(argument))
-      if (ArrayAttr names = getNames(dims, argument))
-        getOperation().setArgAttr(argument.getArgNumber(),
-                                  nn::NNDialect::kDimsAttr, names);
+  func::FuncOp function = getOperation();
+  auto hasAttr = [&](BlockArgument argument, StringRef name) {
+    return bool(function.getArgAttr(argument.getArgNumber(), name));
+  };
+  bool isSharded = false, hasNamed = false;
+  for (BlockArgument argument : function.getArguments()) {
+    isSharded |= hasAttr(argument, dist::DistDialect::kShardingAttr);
+    hasNamed |=
+        hasAttr(argument, nn::NNDialect::kParamAttr) && hasName(dims, argument);
+  }
+  bool namesAll = hasNamed && !isSharded;
+  for (BlockArgument argument : function.getArguments()) {
+    RankedTensorType type = findTensorType(argument);
+    if (!type || type.getRank() == 0)
+      continue;
+    if (hasName(dims, argument) ||
+        (namesAll && hasAttr(argument, nn::NNDialect::kParamAttr)))
+      function.setArgAttr(argument.getArgNumber(), nn::NNDialect::kDimsAttr,
+                          getNames(dims, argument));
+  }
 }
 
 /// Whether an op adds a tensor to the residual stream, not a vector.

@@ -98,3 +98,20 @@ func.func @experts(%x: tensor<5x4xf32>, %ids: tensor<5x2xi32>, %gates: tensor<5x
   %0 = nn.experts <silu> of 8 %x, %ids, %gates, %g, %u, %d : tensor<5x4xf32>, tensor<5x2xi32>, tensor<5x2xf32>, tensor<8x4x3xf32>, tensor<8x3x4xf32> -> tensor<5x4xf32>
   return %0 : tensor<5x4xf32>
 }
+
+// -----
+
+// A vector that no named dimension reaches is named where other parameters are;
+// without a sharding, propagation would not give its state any axes.
+// CHECK-LABEL: @latent(
+// CHECK-SAME: tensor<8x4xf32> {nn.dims = ["width", "other"], nn.param = "down"}
+// CHECK-SAME: tensor<4xf32> {nn.dims = ["other"], nn.param = "gamma"}
+// CHECK-SAME: tensor<f32> {nn.param = "factor"}
+func.func @latent(%x: tensor<6x8xf32> {nn.input = "x"}, %down: tensor<8x4xf32> {nn.dims = ["width", "other"], nn.param = "down"},
+    %gamma: tensor<4xf32> {nn.param = "gamma"}, %factor: tensor<f32> {nn.param = "factor"}) -> tensor<6x4xf32> {
+  %0 = nn.einsum "ab,bc->ac" %x, %down : tensor<6x8xf32>, tensor<8x4xf32> -> tensor<6x4xf32>
+  %1 = nn.rms_norm %0, %gamma eps 1.0e-5 : tensor<6x4xf32>, tensor<4xf32>
+  %2 = nn.broadcast %factor dims [] : tensor<f32> -> tensor<6x4xf32>
+  %3 = arith.mulf %1, %2 : tensor<6x4xf32>
+  return %3 : tensor<6x4xf32>
+}
