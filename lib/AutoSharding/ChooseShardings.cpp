@@ -25,6 +25,7 @@
 #include "mlir/IR/Remarks.h"
 #include "tessera/Cluster/MeshChoices.h"
 #include "tessera/Collectives/Makespan.h"
+#include "tessera/Partition/Latents.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/ShardingSearch/Passes.h"
@@ -225,6 +226,15 @@ static int64_t countExperts(ModuleOp module) {
   return most;
 }
 
+/// True if keys and values of an attention follow from latents. A strategy that
+/// gathers these puts constraints into the forward, so that `cp=auto`, which
+/// chooses when there is a backward, does not compare it.
+static bool hasLatents(ModuleOp module) {
+  return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp func) {
+    return !func.isExternal() && !findLatents(func).empty();
+  });
+}
+
 /// Tries a strategy with its experts sharded in all ways; returns the fastest.
 std::optional<ShardingChoice> Chooser::tryExperts(const SearchedMesh &on,
                                                   const Mesh &mesh,
@@ -265,7 +275,7 @@ void Chooser::tryNamed(const SearchedMesh &on) {
   };
   std::vector<Tried> tried;
   for (const StrategyFamily &family :
-       listFamilies(*mesh, /*sharesRoles=*/!on.mesh))
+       listFamilies(*mesh, /*sharesRoles=*/!on.mesh, hasLatents(module)))
     if (auto made = tryStrategy(on, family.plain))
       tried.push_back({family, *made});
   llvm::stable_sort(tried, [](const Tried &a, const Tried &b) {

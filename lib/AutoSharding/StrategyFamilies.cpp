@@ -40,8 +40,16 @@ static std::optional<StrategyFamily> assignRoles(ArrayRef<std::string> axes,
   return family;
 }
 
-std::vector<StrategyFamily> tessera::listFamilies(const Mesh &mesh,
-                                                  bool sharesRoles) {
+/// Adds the family with and without `sp`.
+static void addFamily(std::vector<StrategyFamily> &all, StrategyFamily family) {
+  all.push_back(family);
+  family.plain.sp = true;
+  if (family.plain.tp)
+    all.push_back(family);
+}
+
+std::vector<StrategyFamily>
+tessera::listFamilies(const Mesh &mesh, bool sharesRoles, bool hasLatents) {
   AxisNames axes;
   for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
     if (mesh.sizes[axis] > 1 && mesh.stageAxis != axis)
@@ -65,10 +73,10 @@ std::vector<StrategyFamily> tessera::listFamilies(const Mesh &mesh,
         std::unique(distinct.begin(), distinct.end()) != distinct.end())
       continue;
     if (std::optional<StrategyFamily> family = assignRoles(axes, roles)) {
-      all.push_back(*family);
-      family->plain.sp = true;
-      if (family->plain.tp)
-        all.push_back(*family);
+      addFamily(all, *family);
+      family->plain.context.kind = ContextMethod::Latent;
+      if (family->plain.cp && hasLatents)
+        addFamily(all, *family);
     }
   } while (advance());
   llvm::stable_sort(all, [](const StrategyFamily &a, const StrategyFamily &b) {

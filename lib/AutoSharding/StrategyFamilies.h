@@ -24,8 +24,10 @@ struct StrategyFamily {
 /// Returns the strategies that use all axes of a mesh, whatever their names:
 /// each axis shards the batch, heads and ffn, or the sequence. Strategies in
 /// which each axis has the role of its name come first. `sharesRoles`: two axes
-/// may have one role.
-std::vector<StrategyFamily> listFamilies(const Mesh &mesh, bool sharesRoles);
+/// may have one role. `hasLatents`: attention has latents (Latents.h), and each
+/// strategy that shards the sequence comes with `cp=latent`, too.
+std::vector<StrategyFamily> listFamilies(const Mesh &mesh, bool sharesRoles,
+                                         bool hasLatents);
 
 /// Returns the strategies that shard `experts` experts, or the MLPs of each
 /// over tp too, and are `plain` in all else: over each number of innermost

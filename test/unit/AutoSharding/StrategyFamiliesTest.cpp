@@ -12,10 +12,11 @@ using namespace tessera;
 
 namespace {
 
-std::vector<std::string> list(llvm::StringRef mesh, bool sharesRoles = true) {
+std::vector<std::string> list(llvm::StringRef mesh, bool sharesRoles = true,
+                              bool hasLatents = false) {
   std::vector<std::string> names;
   for (const StrategyFamily &family :
-       listFamilies(llvm::cantFail(parseMesh(mesh)), sharesRoles))
+       listFamilies(llvm::cantFail(parseMesh(mesh)), sharesRoles, hasLatents))
     names.push_back(print(family.plain));
   return names;
 }
@@ -31,19 +32,26 @@ TEST(StrategyFamilies, several_axes_may_share_a_role) {
   EXPECT_EQ(list("a=2,b=2", /*sharesRoles=*/false).size(), 10u);
 }
 
+TEST(StrategyFamilies, latents_are_gathered_where_the_sequence_is_sharded) {
+  EXPECT_EQ(list("dp=4", /*sharesRoles=*/true, /*hasLatents=*/true),
+            (std::vector<std::string>{"dp", "tp@dp", "tp@dp,sp", "cp@dp",
+                                      "cp@dp=latent"}));
+}
+
 TEST(StrategyFamilies, roles_that_the_names_suggest_come_first) {
   std::vector<std::string> names = list("tp=2,dp=4");
   EXPECT_EQ(names[0], "dp,tp");
   EXPECT_EQ(names[1], "dp,tp,sp");
   auto all = listFamilies(llvm::cantFail(parseMesh("tp=2,dp=4")),
-                          /*sharesRoles=*/true);
+                          /*sharesRoles=*/true, /*hasLatents=*/false);
   EXPECT_TRUE(all[1].isNamed);
   EXPECT_FALSE(all[2].isNamed);
 }
 
 TEST(StrategyFamilies, each_strategy_uses_every_axis) {
   Mesh mesh = llvm::cantFail(parseMesh("a=2,b=1,c=3"));
-  for (const StrategyFamily &family : listFamilies(mesh, /*sharesRoles=*/true))
+  for (const StrategyFamily &family :
+       listFamilies(mesh, /*sharesRoles=*/true, /*hasLatents=*/true))
     EXPECT_FALSE(bool(checkStrategy(family.plain, mesh)))
         << print(family.plain);
 }
@@ -51,7 +59,9 @@ TEST(StrategyFamilies, each_strategy_uses_every_axis) {
 TEST(StrategyFamilies, stages_have_no_role) {
   Mesh mesh = llvm::cantFail(parseMesh("pp=2,dp=2"));
   mesh.stageAxis = 0;
-  EXPECT_EQ(listFamilies(mesh, /*sharesRoles=*/true).size(), 4u);
+  EXPECT_EQ(
+      listFamilies(mesh, /*sharesRoles=*/true, /*hasLatents=*/false).size(),
+      4u);
   EXPECT_TRUE(list("dp=1").empty());
 }
 
