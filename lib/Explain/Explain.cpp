@@ -62,7 +62,7 @@ llvm::Expected<ExplainedModel> tessera::readExplainedModel(StringRef value) {
   auto path = resolveShared("models", value, "--model");
   if (!path)
     return path.takeError();
-  auto subject = readSubject(*path);
+  auto subject = Subject::readFile(*path);
   if (!subject)
     return subject.takeError();
   ExplainedModel model;

@@ -28,7 +28,11 @@ constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 /// empty list or object.
 inline constexpr llvm::StringRef kMustBeOff[] = {
     "add_cross_attention", "is_encoder_decoder", "pruned_heads",
-    "quantization_config", "rope_interleaved"};
+    "rope_interleaved"};
+
+/// The key of the format of a checkpoint's weights in less than 16 bits: off
+/// for a graph, of no influence on a price.
+inline constexpr llvm::StringRef kWeightFormat[] = {"quantization_config"};
 
 /// Prints a value for an error, at most its first 40 characters.
 std::string printShort(const llvm::json::Value &value);

@@ -588,7 +588,8 @@ bool ModelConfig::hasExperts(int64_t layer) const {
 
 llvm::Expected<ModelConfig>
 tessera::parseModelConfig(StringRef text, StringRef fileName,
-                          ArrayRef<StringRef> ignoredKeys) {
+                          ArrayRef<StringRef> ignoredKeys,
+                          WeightFormats formats) {
   llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return llvm::createStringError(fileName + ": " +
@@ -610,9 +611,13 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
   if (error)
     return std::move(error);
   const ModelFamily &family = families[index];
+  bool takesAll = formats == WeightFormats::All;
+  ArrayRef<StringRef> format = kWeightFormat;
   reader.checkKeys(
-      {family.keys, family.ownKeys, family.ignored, getCommonIgnoredKeys()},
-      {family.off, kMustBeOff}, "of model_type " + family.type);
+      {family.keys, family.ownKeys, family.ignored, getCommonIgnoredKeys(),
+       takesAll ? format : ArrayRef<StringRef>()},
+      {family.off, kMustBeOff, takesAll ? ArrayRef<StringRef>() : format},
+      "of model_type " + family.type);
   ModelConfig config = family.makeDefaults();
   config.name = modelName(fileName);
   family.read(family, reader, config);
@@ -629,10 +634,11 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
 }
 
 llvm::Expected<ModelConfig>
-tessera::readModelConfig(StringRef path, ArrayRef<StringRef> ignoredKeys) {
+tessera::readModelConfig(StringRef path, ArrayRef<StringRef> ignoredKeys,
+                         WeightFormats formats) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError(
         path + ": cannot be read: " + buffer.getError().message());
-  return parseModelConfig((*buffer)->getBuffer(), path, ignoredKeys);
+  return parseModelConfig((*buffer)->getBuffer(), path, ignoredKeys, formats);
 }

@@ -6,13 +6,31 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/Subject.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace tessera;
 using namespace tessera::cost;
 
 /// Maximum head size of the attention kernels on GPUs (runtime/cuda).
 static constexpr int64_t kMostHeadElements = 256;
+
+llvm::Expected<Subject>
+Subject::readFile(llvm::StringRef path,
+                  llvm::ArrayRef<llvm::StringRef> ignoredKeys) {
+  auto config = readModelConfig(path, ignoredKeys, WeightFormats::All);
+  if (!config)
+    return config.takeError();
+  Subject subject;
+  if (!config->experts) {
+    subject.dense = std::move(*config);
+    return subject;
+  }
+  auto sparse = makeMoEConfig(*config);
+  if (!sparse)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(sparse.takeError()));
+  subject.sparse = std::move(*sparse);
+  return subject;
+}
 
 llvm::Error Subject::check(const cost::ExecutedPlan &plan) const {
   if (llvm::Error error = plan.check())
@@ -65,23 +83,4 @@ llvm::Expected<ModelWork> Subject::read(WorkReader &reader,
   if (dense)
     return reader.read(*dense, plan);
   return makeMoEWork(*sparse, plan, experts);
-}
-
-llvm::Expected<Subject>
-tessera::readSubject(llvm::StringRef path,
-                     llvm::ArrayRef<llvm::StringRef> ignoredKeys) {
-  Subject subject;
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (buffer && isMoEConfig((*buffer)->getBuffer())) {
-    auto sparse = parseMoEConfig((*buffer)->getBuffer(), path);
-    if (!sparse)
-      return sparse.takeError();
-    subject.sparse = std::move(*sparse);
-    return subject;
-  }
-  auto dense = readModelConfig(path, ignoredKeys);
-  if (!dense)
-    return dense.takeError();
-  subject.dense = std::move(*dense);
-  return subject;
 }

@@ -141,19 +141,19 @@ void makePlan(const ModelConfig &model, const ExecutedPlan &plan,
 //===----------------------------------------------------------------------===//
 
 bool readModel(const std::string &text) {
-  if (isMoEConfig(text)) {
-    auto config = parseMoEConfig(text, "config.json");
-    if (!isRead(config))
+  auto config = parseModelConfig(text, "config.json", {}, WeightFormats::All);
+  if (!isRead(config))
+    return false;
+  if (config->experts) {
+    auto sparse = makeMoEConfig(*config);
+    if (!isRead(sparse))
       return false;
     ExecutedPlan plan = getPlan();
     if (isDrawn(text, kPlanOneIn) &&
-        !llvm::errorToBool(checkMoELayout(*config, plan)))
-      makePlan(makeMoEWork(*config, plan, MoEOptions()), plan, getCluster());
+        !llvm::errorToBool(checkMoELayout(*sparse, plan)))
+      makePlan(makeMoEWork(*sparse, plan, MoEOptions()), plan, getCluster());
     return true;
   }
-  auto config = parseModelConfig(text, "config.json");
-  if (!isRead(config))
-    return false;
   print(makeMinimumMemory(config->name, countParameters(*config),
                           config->layers, config->hidden, getPlan(), 8e10),
         llvm::nulls());

@@ -218,9 +218,9 @@ llvm::Expected<ExecutedPlan> readOnePlan(const ParsedOptions &parsed,
   return reader->read();
 }
 
-/// Sets the options of a model with experts.
+/// Reads the options of a model with experts.
 llvm::Error readExpertOptions(const ParsedOptions &parsed,
-                              MoEOptions &experts) {
+                              MoEOptions &options) {
   auto capacity = readNumber(parsed, "--capacity-factor");
   if (!capacity)
     return capacity.takeError();
@@ -233,25 +233,21 @@ llvm::Error readExpertOptions(const ParsedOptions &parsed,
     return llvm::createStringError("--expert-graphs expects none, router or "
                                    "attention but got '" +
                                    graphs + "'");
-  experts.graphs = *scope;
-  experts.capacityFactor = *capacity;
+  options.graphs = *scope;
+  options.capacityFactor = *capacity;
   if (*imbalance > 0)
-    experts.imbalance = *imbalance;
+    options.imbalance = *imbalance;
   return llvm::Error::success();
 }
 
-llvm::Expected<Subject> readGivenSubject(const ParsedOptions &parsed) {
-  auto path = resolveShared("models", parsed.positional[0], "CONFIG.json");
-  if (!path)
-    return path.takeError();
-  auto subject = readSubject(*path, parsed.getList("--ignore-key"));
+llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
+  auto file = resolveShared("models", parsed.positional[0], "CONFIG.json");
+  if (!file)
+    return file.takeError();
+  auto subject = Subject::readFile(*file, parsed.getList("--ignore-key"));
   if (!subject)
-    return subject.takeError();
+    return subject;
   if (subject->sparse) {
-    if (parsed.has("--ignore-key"))
-      return llvm::createStringError(
-          "--ignore-key expects a config of a model without experts: of the "
-          "others, unknown keys are not read");
     if (llvm::Error error = readExpertOptions(parsed, subject->experts))
       return std::move(error);
     return subject;
@@ -261,7 +257,7 @@ llvm::Expected<Subject> readGivenSubject(const ParsedOptions &parsed) {
     if (parsed.has(option))
       return llvm::createStringError(option +
                                      " expects a model with experts but got '" +
-                                     *path + "', which has none");
+                                     *file + "', which has none");
   return subject;
 }
 
@@ -567,7 +563,7 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
     return llvm::createStringError("expects one CONFIG.json but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera plan --help");
-  auto subject = readGivenSubject(parsed);
+  auto subject = readSubject(parsed);
   if (!subject)
     return subject.takeError();
   if (parsed.has("--search") && parsed.has("--explore"))

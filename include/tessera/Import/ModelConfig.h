@@ -221,6 +221,15 @@ struct ModelConfig {
 /// its published class; sizes are 0.
 ModelConfig getFamilyDefaults(llvm::StringRef modelType);
 
+/// The formats of a checkpoint's weights that a reader of its config accepts.
+enum class WeightFormats {
+  /// Floats of 16 bits at least, which a graph's parameters are read from.
+  Floats,
+  /// All, `quantization_config` too: for a price, which no file of weights
+  /// changes.
+  All
+};
+
 /// Parses `text`, the content of the file `fileName` (used in errors and for
 /// the name). Keys without influence on the graph are accepted silently; null
 /// means the key's default if it has one. Errors are one line with the file,
@@ -230,12 +239,14 @@ ModelConfig getFamilyDefaults(llvm::StringRef modelType);
 /// accepted ("rope_scaling.x" for a nested one); each must be in the file.
 llvm::Expected<ModelConfig>
 parseModelConfig(llvm::StringRef text, llvm::StringRef fileName,
-                 llvm::ArrayRef<llvm::StringRef> ignoredKeys = {});
+                 llvm::ArrayRef<llvm::StringRef> ignoredKeys = {},
+                 WeightFormats formats = WeightFormats::Floats);
 
 /// Reads and parses a file; fails also if the file cannot be read.
 llvm::Expected<ModelConfig>
 readModelConfig(llvm::StringRef path,
-                llvm::ArrayRef<llvm::StringRef> ignoredKeys = {});
+                llvm::ArrayRef<llvm::StringRef> ignoredKeys = {},
+                WeightFormats formats = WeightFormats::Floats);
 
 /// The initial value of a parameter.
 enum class ParameterInit { Zeros, Ones, Normal };

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prices models that the graph has no ops for yet: blocks whose MLP is a router
+// Prices models without building their graph: blocks whose MLP is a router
 // and many experts, with plain or latent attention. Their records come from the
 // config's sizes, in the form in which ReadWork.h reads them off a program, and
 // go through the same models of backward, compute, collectives and memory.
@@ -15,6 +15,7 @@
 
 #include "tessera/Cost/Execution.h"
 #include "tessera/Cost/Work.h"
+#include "tessera/Import/ModelConfig.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -61,12 +62,10 @@ struct MoEConfig {
   double modelFlopsPerToken(int64_t seq) const;
 };
 
-/// True if parseMoEConfig() reads this kind of config.json: model_type
-/// "mixtral", "qwen3_moe", "deepseek_v2" or "deepseek_v3".
-bool isMoEConfig(llvm::StringRef text);
-/// Errors name the file, the key, the expected and the actual value.
-llvm::Expected<MoEConfig> parseMoEConfig(llvm::StringRef text,
-                                         llvm::StringRef fileName);
+/// The sizes of a model with experts that a price depends on. Fails, with one
+/// line, if a layer without experts comes after one with experts, or none has
+/// experts.
+llvm::Expected<MoEConfig> makeMoEConfig(const ModelConfig &model);
 
 /// Parts of a layer with experts that the host launches as graphs instead of
 /// kernel by kernel.

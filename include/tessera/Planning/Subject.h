@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One type for both sources of a model's work: the graph that the compiler
-// partitions, or the config (models with experts, which have no graph yet).
+// partitions, or, of models with experts, the sizes of the config.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,18 @@
 
 namespace tessera {
 
-/// A model with a graph, or one with experts. Exactly one of the two is set.
+/// A model without experts, or one with. Exactly one of the two is set.
 struct Subject {
   std::optional<ModelConfig> dense;
   std::optional<MoEConfig> sparse;
   /// Options of `sparse`.
   MoEOptions experts;
+
+  /// Reads the config of a model, quantized ones too; `ignoredKeys` as for
+  /// readModelConfig().
+  static llvm::Expected<Subject>
+  readFile(llvm::StringRef path,
+           llvm::ArrayRef<llvm::StringRef> ignoredKeys = {});
 
   /// The name from the config.
   std::string name() const { return dense ? dense->name : sparse->name; }
@@ -61,13 +67,6 @@ struct Subject {
   llvm::Expected<cost::ModelWork> read(WorkReader &reader,
                                        const cost::ExecutedPlan &plan) const;
 };
-
-/// Reads the config.json of a model with experts or without; `ignoredKeys` as
-/// of readModelConfig(), without influence on models with experts. Errors name
-/// the file, the key, the expected and the actual value.
-llvm::Expected<Subject>
-readSubject(llvm::StringRef path,
-            llvm::ArrayRef<llvm::StringRef> ignoredKeys = {});
 
 } // namespace tessera
 

@@ -45,14 +45,8 @@ std::string qwenText() {
 }
 
 MoEConfig parse(const std::string &text) {
-  return llvm::cantFail(parseMoEConfig(text, "model.json"));
-}
-
-std::string errorOf(const std::string &from, const std::string &to) {
-  std::string text = mixtralText();
-  text.replace(text.find(from), from.size(), to);
-  auto config = parseMoEConfig(text, "model.json");
-  return config ? "" : llvm::toString(config.takeError());
+  return llvm::cantFail(makeMoEConfig(llvm::cantFail(
+      parseModelConfig(text, "model.json", {}, WeightFormats::All))));
 }
 
 cost::ExecutedPlan plan(int64_t dp, int64_t ep, int64_t tp = 1) {
@@ -109,37 +103,39 @@ TEST(MoEConfig, first_layers_may_be_dense) {
   EXPECT_EQ(parse(qwenText()).denseLayers, 0);
 }
 
-TEST(MoEConfig, knows_its_kinds) {
-  EXPECT_TRUE(isMoEConfig(mixtralText()));
-  EXPECT_TRUE(isMoEConfig(deepSeekText()));
-  EXPECT_TRUE(isMoEConfig(qwenText()));
-  EXPECT_FALSE(isMoEConfig(R"({"model_type": "llama"})"));
-  EXPECT_FALSE(isMoEConfig("no json"));
+TEST(MoEConfig, weights_may_have_8_bits) {
+  std::string text = deepSeekText();
+  text.insert(1, R"("quantization_config": {"quant_method": "fp8"}, )");
+  EXPECT_EQ(parse(text).parameters(), parse(deepSeekText()).parameters());
+}
+
+TEST(MoEConfig, groups_of_a_choice_that_ignores_them_are_none) {
+  std::string text = R"({"model_type": "deepseek_v2", "vocab_size": 102400,
+    "hidden_size": 2048, "num_hidden_layers": 27, "num_attention_heads": 16,
+    "intermediate_size": 10944, "num_experts_per_tok": 6, "n_group": 1,
+    "topk_group": 1, "topk_method": "greedy"})";
+  EXPECT_EQ(parse(text).groupsPerToken, 0);
+  EXPECT_EQ(parse(deepSeekText()).groupsPerToken, 4);
 }
 
 TEST(MoEConfig, errors) {
-  EXPECT_EQ(errorOf(R"("hidden_size": 4096,)", ""),
-            "model.json: expects a key 'hidden_size'");
-  EXPECT_EQ(errorOf("4096", "-3"),
-            "model.json: expects hidden_size to be an integer from 0 to "
-            "2147483647 but got -3");
-  EXPECT_EQ(
-      errorOf(R"("num_experts_per_tok": 2)", R"("num_experts_per_tok": 9)"),
-      "model.json: expects from 1 to 8 experts per token but got 9");
-  EXPECT_EQ(errorOf(R"("vocab_size": 32000)", R"("vocab_size": 0)"),
-            "model.json: expects vocab_size of at least 1 but got 0");
   auto qwenError = [](const std::string &from, const std::string &to) {
     std::string text = qwenText();
     text.replace(text.find(from), from.size(), to);
-    auto config = parseMoEConfig(text, "model.json");
+    auto config =
+        makeMoEConfig(llvm::cantFail(parseModelConfig(text, "model.json")));
     return config ? "" : llvm::toString(config.takeError());
   };
   EXPECT_EQ(
       qwenError(R"("decoder_sparse_step": 1)", R"("decoder_sparse_step": 2)"),
-      "model.json: expects decoder_sparse_step 1 but got 2");
+      "expects a plan's model to have experts in each layer from layer 1, its "
+      "first with experts, but got none in layer 2");
   EXPECT_EQ(qwenError("[]", "[3, 7]"),
-            "model.json: expects the first layers alone in mlp_only_layers but "
-            "got 3, 7");
+            "expects a plan's model to have experts in each layer from layer "
+            "0, its first with experts, but got none in layer 3");
+  EXPECT_EQ(
+      qwenError(R"("decoder_sparse_step": 1)", R"("decoder_sparse_step": 99)"),
+      "expects fewer than 48 layers without experts but got 48");
 }
 
 /// No parameter is lost: with the experts over 8 ranks there are 8 times
