@@ -12,11 +12,14 @@
 //                                      --> plan 2 --> ... schedule --> 805 us
 //           --> dp,tp           -----------------> ... schedule --> 840 us
 //
-// All of it is on copies of the module.
+// All of it is on copies of the module. Named strategies of a model with many
+// equal blocks are tried on models with few of them, and the fastest of these
+// is compiled.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CandidatePrograms.h"
+#include "ShortModel.h"
 #include "StrategyFamilies.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
@@ -47,6 +50,10 @@ static constexpr double kLessMemory = 0.95;
 /// Number of strategy families all of whose members are tried, in addition to
 /// the ones after which the axes are named.
 static constexpr size_t kMostFamilies = 4;
+
+/// The most equal blocks of a model all of whose programs are compiled whole,
+/// and those of the shorter one of two models that tell the time of a longer.
+static constexpr unsigned kMostBlocks = 12, kFewBlocks = 3;
 
 /// If several meshes are searched: the number of meshes whose programs are
 /// tried, and the maximum ratio of their networks' time to the fastest one's.
@@ -79,6 +86,12 @@ public:
           const AutoShardingOptions &options)
       : module(module), phases(phases), options(options) {
     this->phases.collectiveReport.clear();
+    unsigned blocks = countEqualBlocks(module);
+    if (blocks <= kMostBlocks)
+      return;
+    fewer = shortenModel(module, kFewBlocks);
+    more = shortenModel(module, kFewBlocks + 1);
+    dropped = blocks - kFewBlocks - 1;
   }
 
   FailureOr<std::vector<ShardingChoice>> run();
@@ -99,10 +112,15 @@ private:
   void trySharded(const SearchedMesh &on, Strategy strategy);
   std::optional<ShardingChoice>
   tryExperts(const SearchedMesh &on, const Mesh &mesh, const Strategy &plain);
-  FailureOr<ShardingChoice> compile(const ShardingChoice &candidate,
+  FailureOr<ShardingChoice> compile(ModuleOp model,
+                                    const ShardingChoice &candidate,
                                     const PipelineOptions &trial,
                                     std::string &error);
-  std::optional<ShardingChoice> tryOne(const ShardingChoice &candidate);
+  FailureOr<ShardingChoice> estimate(const ShardingChoice &candidate,
+                                     std::string &error);
+  void compileFastest();
+  std::optional<ShardingChoice> tryOne(const ShardingChoice &candidate,
+                                       bool estimates = false);
   std::optional<ShardingChoice> tryStrategy(const SearchedMesh &on,
                                             const Strategy &strategy);
   std::vector<ShardingChoice> rank();
@@ -113,6 +131,10 @@ private:
   }
 
   ModuleOp module;
+  /// Models with few of the equal blocks, one apart, and the number of blocks
+  /// that `more` lacks; null where each program is compiled as it is.
+  OwningOpRef<ModuleOp> fewer, more;
+  int64_t dropped = 0;
   PipelineOptions phases;
   const AutoShardingOptions &options;
   /// Bytes of the smallest arena of a candidate.
@@ -137,7 +159,8 @@ static int64_t getArenaBytes(ModuleOp module) {
 
 /// Compiles a candidate through all phases. Fails, with the first error in
 /// `error`, if a phase fails.
-FailureOr<ShardingChoice> Chooser::compile(const ShardingChoice &candidate,
+FailureOr<ShardingChoice> Chooser::compile(ModuleOp model,
+                                           const ShardingChoice &candidate,
                                            const PipelineOptions &trial,
                                            std::string &error) {
   ScopedDiagnosticHandler silence(module.getContext(), [&](Diagnostic &found) {
@@ -145,7 +168,7 @@ FailureOr<ShardingChoice> Chooser::compile(const ShardingChoice &candidate,
       error = found.str();
     return success();
   });
-  auto program = prepareStep(module, getPhases(candidate, trial));
+  auto program = prepareStep(model, getPhases(candidate, trial));
   if (failed(program))
     return failure();
   PassManager pm(module.getContext());
@@ -163,11 +186,51 @@ FailureOr<ShardingChoice> Chooser::compile(const ShardingChoice &candidate,
   return made;
 }
 
-/// Tries a candidate, and keeps it if it is within the limit. Returns none if a
-/// phase fails.
-std::optional<ShardingChoice> Chooser::tryOne(const ShardingChoice &candidate) {
+/// Returns what compile() would of the whole model: time and arena grow by as
+/// much with each block.
+FailureOr<ShardingChoice> Chooser::estimate(const ShardingChoice &candidate,
+                                            std::string &error) {
+  auto few = compile(*fewer, candidate, phases, error);
+  if (failed(few))
+    return failure();
+  auto made = compile(*more, candidate, phases, error);
+  if (failed(made))
+    return failure();
+  made->seconds += double(dropped) * (made->seconds - few->seconds);
+  made->arenaBytes += dropped * (made->arenaBytes - few->arenaBytes);
+  made->isEstimated = true;
+  return made;
+}
+
+/// Compiles the fastest candidates until as many as are asked for are not
+/// estimated. Candidates that do not get through, or are above the limit, are
+/// dropped.
+void Chooser::compileFastest() {
+  auto isFaster = [](const ShardingChoice &a, const ShardingChoice &b) {
+    return a.seconds < b.seconds;
+  };
+  for (size_t i = 0; i < std::min<size_t>(within.size(),
+                                          std::max(options.numMeasured, 1u));) {
+    std::stable_sort(within.begin() + i, within.end(), isFaster);
+    if (!within[i].isEstimated) {
+      ++i;
+      continue;
+    }
+    ShardingChoice candidate = within[i];
+    candidate.isEstimated = false;
+    within.erase(within.begin() + i);
+    tryOne(candidate);
+  }
+}
+
+/// Tries a candidate, and keeps it if it is within the limit. With `estimates`
+/// programs of few blocks tell the time of many. Returns none if a phase fails.
+std::optional<ShardingChoice> Chooser::tryOne(const ShardingChoice &candidate,
+                                              bool estimates) {
   std::string error;
-  FailureOr<ShardingChoice> made = compile(candidate, phases, error);
+  FailureOr<ShardingChoice> made =
+      estimates && fewer && more ? estimate(candidate, error)
+                                 : compile(module, candidate, phases, error);
   if (failed(made)) {
     remark::missed(
         module.getLoc(),
@@ -181,7 +244,8 @@ std::optional<ShardingChoice> Chooser::tryOne(const ShardingChoice &candidate) {
   remark::analysis(
       module.getLoc(),
       remark::RemarkOpts::name("TriedShardings").category("propagation"))
-      << remark::add("shardings of {0}", describeChoice(*made))
+      << remark::add("shardings of {0}{1}", describeChoice(*made),
+                     made->isEstimated ? ", by few blocks" : "")
       << remark::metric("us", made->seconds * 1e6)
       << remark::metric("arenaBytes", made->arenaBytes)
       << remark::metric("kernelUs", double(made->found.times.kernels) * 1e-6)
@@ -213,7 +277,7 @@ std::optional<ShardingChoice> Chooser::tryStrategy(const SearchedMesh &on,
   ShardingChoice candidate;
   candidate.mesh = on.mesh;
   candidate.strategy = strategy;
-  return tryOne(candidate);
+  return tryOne(candidate, /*estimates=*/true);
 }
 
 /// Returns the largest number of experts that tokens of a program go to; 0
@@ -311,7 +375,7 @@ void Chooser::remarkOnMismatch(const ShardingChoice &searched) {
   plain.bucketBytes = 0;
   plain.collectiveMatmul = CollectiveMatmul::Off;
   std::string error;
-  FailureOr<ShardingChoice> made = compile(searched, plain, error);
+  FailureOr<ShardingChoice> made = compile(module, searched, plain, error);
   if (failed(made))
     return;
   double predicted = double(searched.found.times.blocking()) * 1e-12;
@@ -553,6 +617,7 @@ FailureOr<std::vector<ShardingChoice>> Chooser::run() {
     return module.emitError("search: expects a memory limit of at least ")
            << least << " bytes, the smallest arena that was found, but got "
            << options.memoryLimit;
+  compileFastest();
   std::vector<ShardingChoice> best = rank();
   if (best.empty()) {
     // Later phases then report the error at its location.
