@@ -1,5 +1,5 @@
 """Opens pages of plan --explore in a browser and changes options. Arguments: pairs of a page and
-its document.
+its document. The first page is also looked at as all pages are.
 
 Each bar must be the layout that differs from the chosen one in its option alone, or a valid one
 with the fewest other options changed, all of which it names; as long as its number within half a
@@ -319,7 +319,8 @@ def check(page, path, document):
                  "#part-1-layout=" + ",".join(choice))
         faults += check_choice(layouts, tables, page.run(STATE), choice)
     page.open(path)
-    page.run("[...document.querySelectorAll('details')].forEach(each => each.open = true);"
+    page.run("[...document.querySelectorAll('summary')].find(node => node.textContent.startsWith("
+             "'Layouts that are valid')).parentElement.open = true;"
              "return new Promise(done => setTimeout(done, 50))")
     return faults + check_filter(page, layouts)
 
@@ -328,8 +329,12 @@ def main(arguments):
     with browser.start() as page:
         for name, report in zip(arguments[::2], arguments[1::2]):
             path = os.path.abspath(name)
-            faults = check(page, path, json.load(open(report)))
-            faults += [entry["message"] for entry in page.logs("browser")]
+            document = json.load(open(report))
+            faults = []
+            if name == arguments[0]:
+                faults += check_page.check_page(page, path, document, is_glance=False)
+            faults += check(page, path, document)
+            faults += check_page.find_requests(page, path)
             for fault in faults[:8]:
                 print(f"{name}: {fault}")
             if not faults:

@@ -1,5 +1,5 @@
 """Opens pages in a browser and checks what each must have. Arguments: pairs of a page and the
-document that it shows; --glance before them opens each at two widths alone, without keys."""
+document that it shows; those after --glance are seen at two widths alone, without keys."""
 
 import itertools
 import json
@@ -162,6 +162,12 @@ def values_of(section, figure):
         return explored_values(section["tables"], figure)
     if section["kind"] == "explain":
         return explained_values(section, int(figure.split("_")[1]))
+    if section["kind"] == "compare-tables":
+        table = list(section["tables"].values())[int(figure.split("_")[1])]
+        return list(itertools.chain(*zip(*(each["value"] for each in table["columns"][1:3]))))
+    if section["kind"] == "collectives":
+        parts = section["tables"]["received"]["columns"][1:-1]
+        return [value for row in zip(*(each["value"] for each in parts)) for value in row if value]
     if section["kind"] == "compare":
         table = section["tables"][{"time": "step", "memory": "memory"}[figure]]
         return list(itertools.chain(*zip(*(each["value"] for each in table["columns"][1:3]))))
@@ -277,21 +283,29 @@ def check_page(page, path, document, is_glance):
     return faults
 
 
+def find_requests(page, path):
+    """Messages of the console, and requests for anything but the page."""
+    faults = [entry["message"] for entry in page.logs("browser")]
+    for entry in page.logs("performance"):
+        event = json.loads(entry["message"])["message"]
+        if event["method"] == "Network.requestWillBeSent":
+            url = event["params"]["request"]["url"]
+            if not url.startswith(("file://" + path, "data:")):
+                faults.append(f"asks for {url}")
+    return faults
+
+
 def main(arguments):
-    is_glance = arguments[:1] == ["--glance"]
-    arguments = arguments[is_glance:]
+    is_glance = False
     with browser.start() as page:
-        for name, report in zip(arguments[::2], arguments[1::2]):
+        while arguments:
+            if arguments[0] == "--glance":
+                is_glance = True
+                arguments = arguments[1:]
+            name, report, *arguments = arguments
             path = os.path.abspath(name)
-            document = json.load(open(report))
-            faults = check_page(page, path, document, is_glance)
-            faults += [entry["message"] for entry in page.logs("browser")]
-            for entry in page.logs("performance"):
-                event = json.loads(entry["message"])["message"]
-                if event["method"] == "Network.requestWillBeSent":
-                    url = event["params"]["request"]["url"]
-                    if not url.startswith(("file://" + path, "data:")):
-                        faults.append(f"asks for {url}")
+            faults = check_page(page, path, json.load(open(report)), is_glance)
+            faults += find_requests(page, path)
             for fault in faults[:12]:
                 print(f"{name}: {fault}")
             if not faults:
