@@ -309,8 +309,8 @@ def count_tessera(build, model, mesh, strategy, folder, flags=(), base_seconds=N
     subprocess.run([tessera, "compile", graph, *where, "--strategy", strategy, "--quiet",
                     *flags, "--compile-to=partition", "--dist-report", report, "-o", folder / "local.mlir"],
                    check=True)
-    totals = [json.loads(line) for line in report.read_text().splitlines()]
-    return max(totals, key=lambda t: t["total"]["bytes"])
+    found = json.loads(report.read_text())
+    return max(found.get("functions", [found]), key=lambda t: t["total"]["bytes"])
 
 
 def main():

@@ -193,7 +193,7 @@ def compile_case(args, case, folder):
         report = folder / "registers.json"
         run("compile", graph, *options, "--cuda-arch", args.arch, "--kernel-report", report, "-o",
             folder / "program")
-        uses = json.loads(report.read_text())
+        uses = json.loads(report.read_text())["kernels"]
         registers = {"most_registers": max(use["registers"] for use in uses),
                      "spilled_bytes": sum(use["spill_stores"] + use["spill_loads"] for use in uses),
                      "functions": len(uses)}

@@ -62,6 +62,12 @@ def make_pages(tessera, folder):
         (folder / f"{seed}.jsonl").write_bytes(log)
     run("report", folder / "a.json", folder / "b.json", "-o", folder / "compare.html")
     run("report", folder / "1.jsonl", folder / "2.jsonl", "-o", folder / "runs.html")
+    run("model", "tiny-gpt2", "--batch", "4", "--seq", "16", "--train", "-o", folder / "g.mlir")
+    for zero in "13":
+        run("compile", folder / "g.mlir", "--mesh", "dp=4", "--strategy", f"dp,zero={zero}",
+            "--compile-to=schedule", "--dist-report", folder / f"zero{zero}.json", "-o",
+            folder / "local.mlir")
+    run("report", folder / "zero1.json", folder / "zero3.json", "-o", folder / "collectives.html")
     topics = subprocess.run([tessera, "explain"], check=True, text=True,
                             stdout=subprocess.PIPE).stdout.splitlines()[1:]
     for topic in (line.split()[0] for line in topics):

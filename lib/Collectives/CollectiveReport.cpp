@@ -125,12 +125,89 @@ llvm::json::Value tessera::toJson(StringRef function,
   return report;
 }
 
+/// The bytes of each row that are exposed and hidden, for a figure. Bytes of
+/// which that is not known have a column of their own if there are any.
+static Table shareTable(ArrayRef<CollectiveRow> rows) {
+  auto isKnown = [](const CollectiveRow &row) {
+    return row.exposedBytes != CollectiveRow::kUnknown;
+  };
+  bool areKnown = llvm::all_of(rows, isKnown);
+  std::vector<Table::Column> columns{
+      "collective", {"exposed", "bytes", 0}, {"hidden", "bytes", 0}};
+  if (!areKnown)
+    columns.emplace_back("exposed or hidden", "bytes", 0);
+  columns.emplace_back("total", "bytes", 0);
+  Table table(std::move(columns));
+  for (const CollectiveRow &row : rows) {
+    int64_t exposed = isKnown(row) ? row.exposedBytes : 0;
+    int64_t hidden = isKnown(row) ? row.bytes - row.exposedBytes : 0;
+    std::vector<Table::Cell> cells{row.name + " " + row.axes, exposed, hidden};
+    if (!areKnown)
+      cells.emplace_back(row.bytes - exposed - hidden);
+    cells.emplace_back(row.bytes);
+    table.addRow(std::move(cells));
+  }
+  return table;
+}
+
+DocumentSection tessera::makeCollectiveSection(StringRef function,
+                                               ArrayRef<CollectiveRow> rows,
+                                               const AttentionPairs &pairs) {
+  CollectiveRow total = getTotal(rows);
+  DocumentSection section;
+  section.kind = "collectives";
+  section.title = ("@" + function).str();
+  section.findings.emplace_back(
+      "verdict",
+      llvm::formatv("In one call of @{0} a device receives {1} bytes in {2:F2} "
+                    "us of collectives",
+                    function, groupedText(double(total.bytes)),
+                    total.time * 1e6));
+  Table table({"collective",
+               "axes",
+               {"count", "", 0},
+               {"bytes", "bytes", 0},
+               {"exposed bytes", "bytes", 0},
+               {"us", "us", 2}});
+  table.alignLeft(1);
+  for (const CollectiveRow &row : rows)
+    table.addRow({row.name, row.axes, row.count, row.bytes,
+                  row.exposedBytes == CollectiveRow::kUnknown
+                      ? Table::Cell("-")
+                      : Table::Cell(row.exposedBytes),
+                  row.time * 1e6});
+  section.tables.emplace_back("collectives", std::move(table));
+  section.tables.emplace_back("received", shareTable(rows));
+  if (pairs) {
+    Table attention({{"fewest pairs of a device", "", 0},
+                     {"most pairs of a device", "", 0}});
+    attention.addRow({pairs->first, pairs->second});
+    section.tables.emplace_back("attention", std::move(attention));
+  }
+  return section;
+}
+
+/// Prints the document of all functions. A single one has its fields beside the
+/// sections; of several, each has an object with them.
+static void printDocument(Document document, llvm::json::Array functions,
+                          llvm::raw_ostream &os) {
+  document.title = "collectives";
+  if (functions.size() == 1)
+    document.fields = std::move(*functions.front().getAsObject());
+  else
+    document.fields["functions"] = std::move(functions);
+  document.print(os);
+}
+
 LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
   std::error_code error;
   llvm::raw_fd_ostream os(path, error, llvm::sys::fs::OF_Text);
   if (error)
     return module.emitError("report: cannot write '")
            << path << "': " << error.message();
+  bool isJson = path.ends_with(".json");
+  Document document;
+  llvm::json::Array functions;
   for (auto func : module.getOps<FunctionOpInterface>()) {
     if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
       continue;
@@ -140,11 +217,16 @@ LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
     if (auto attr = func->getAttrOfType<DenseI64ArrayAttr>(
             dist::DistDialect::kPairsAttr))
       pairs = {attr[0], attr[1]};
-    if (path.ends_with(".json"))
-      os << toJson(func.getName(), rows, pairs) << '\n';
-    else
+    if (!isJson) {
       printCollectives(os, func.getName(), rows, pairs);
+      continue;
+    }
+    functions.push_back(toJson(func.getName(), rows, pairs));
+    document.sections.push_back(
+        makeCollectiveSection(func.getName(), rows, pairs));
   }
+  if (isJson)
+    printDocument(std::move(document), std::move(functions), os);
   return success();
 }
 

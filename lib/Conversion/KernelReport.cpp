@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/GPUImages.h"
+#include "tessera/Report/Document.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 using namespace tessera;
 
@@ -40,17 +40,38 @@ void tessera::printKernelUse(llvm::ArrayRef<KernelUse> uses,
 
 void tessera::printKernelUseAsJson(llvm::ArrayRef<KernelUse> uses,
                                    llvm::raw_ostream &os) {
-  llvm::json::OStream json(os, 2);
-  json.array([&] {
-    for (const KernelUse &use : uses)
-      json.object([&] {
-        json.attribute("kernel", use.name);
-        json.attribute("arch", use.arch);
-        json.attribute("registers", use.registers);
-        json.attribute("stack", use.stack);
-        json.attribute("spill_stores", use.spillStores);
-        json.attribute("spill_loads", use.spillLoads);
-      });
-  });
-  os << "\n";
+  llvm::json::Array kernels;
+  Table table({"kernel",
+               "device",
+               {"registers", "", 0},
+               {"stack", "bytes", 0},
+               {"spill stores", "bytes", 0},
+               {"spill loads", "bytes", 0}});
+  table.alignLeft(1);
+  int most = 0, spilled = 0;
+  for (const KernelUse &use : uses) {
+    kernels.push_back(llvm::json::Object{{"kernel", use.name},
+                                         {"arch", use.arch},
+                                         {"registers", use.registers},
+                                         {"stack", use.stack},
+                                         {"spill_stores", use.spillStores},
+                                         {"spill_loads", use.spillLoads}});
+    table.addRow({use.name, llvm::formatv("sm_{0}", use.arch).str(),
+                  use.registers, use.stack, use.spillStores, use.spillLoads});
+    most = std::max(most, use.registers);
+    spilled += use.spillStores + use.spillLoads > 0;
+  }
+  DocumentSection section;
+  section.kind = "kernels";
+  section.title = "kernels";
+  section.findings.emplace_back(
+      "verdict", llvm::formatv("Kernels have at most {0} registers per thread; "
+                               "{1} of {2} spill",
+                               most, spilled, uses.size()));
+  section.tables.emplace_back("kernels", std::move(table));
+  Document document;
+  document.title = "kernels";
+  document.sections.push_back(std::move(section));
+  document.fields["kernels"] = std::move(kernels);
+  document.print(os);
 }

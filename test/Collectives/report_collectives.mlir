@@ -14,8 +14,24 @@ dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>], 
 // CHECK-NEXT:   all_reduce       {"x", "y"}                 2              448              448        28.45
 // CHECK-NEXT:   all_reduce       {"y"}                      3              576              576        18.58
 // CHECK-NEXT:   total                                       6             1152             1024        48.15
-// JSON: {"collectives":[{"axes":"{\"x\"}","bytes":128,"count":1,"exposed_bytes":0,"kind":"all_gather","seconds":1.128{{[0-9]*}}e-06},
-// JSON-SAME: "function":"step","total":{"bytes":1152,"count":6,"exposed_bytes":1024,"seconds":{{.*}}}}
+// JSON:      "functions": [
+// JSON:          "axes": "{\"x\"}",
+// JSON-NEXT:     "bytes": 128,
+// JSON-NEXT:     "count": 1,
+// JSON-NEXT:     "exposed_bytes": 0,
+// JSON-NEXT:     "kind": "all_gather",
+// JSON-NEXT:     "seconds": 1.128{{[0-9]*}}e-06
+// JSON:        "function": "step",
+// JSON-NEXT:   "total": {
+// JSON-NEXT:     "bytes": 1152,
+// JSON-NEXT:     "count": 6,
+// JSON-NEXT:     "exposed_bytes": 1024,
+// JSON:        "function": "bucket",
+// JSON:      "sections": [
+// JSON:        "text": "In one call of @step a device receives 1,152 bytes in 48.15 us of collectives"
+// JSON:        {"digits":0,"name":"exposed","text":["0","448","576"],"unit":"bytes","value":[0,448,576]}
+// JSON:        "text": "In one call of @bucket a device receives 288 bytes in 6.29 us of collectives"
+// JSON:      "tessera_report": 1
 func.func @step(%a: tensor<4x8xf32>, %b: tensor<3x4x8xf32>)
     -> (tensor<8x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) attributes {dist.local} {
   %f = dist.start %a : tensor<4x8xf32> -> !dist.future<tensor<8x8xf32>> {

@@ -10,6 +10,7 @@
 #include "PlanOptions.h"
 
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Report/CompareTables.h"
 #include "tessera/Report/Page.h"
 #include "tessera/Report/RunLog.h"
 #include "tessera/Support/Json.h"
@@ -33,10 +34,13 @@ const CommandSpec kCommand = {
     "report",
     "FILE... [options]",
     "Draws reports and logs as one page of figures.",
-    "FILE is a report of --json, or the log that a program writes with\n"
-    "--log=jsonl. The page is one file that opens in a browser without a\n"
-    "network. Two files of one kind are compared; of several files each is\n"
-    "drawn.",
+    "FILE is a report of --json, --dist-report F.json or --kernel-report "
+    "F.json,\n"
+    "or the log that a program writes with --log=jsonl. The page is one file "
+    "that\n"
+    "opens in a browser without a network. Two files of one kind are compared; "
+    "of\n"
+    "several files each is drawn.",
     kOptions,
     "  tessera report a.json -o a.html\n"
     "  tessera report a.json b.json -o difference.html\n"
@@ -92,6 +96,9 @@ llvm::Expected<std::vector<DocumentSection>> compareDocuments(const Document &a,
   } else if (kindOf(a) == "run") {
     sections.push_back(
         compareRuns(a.sections.front(), b.sections.front(), nameA, nameB));
+  } else if (kindOf(a) == "collectives" || kindOf(a) == "kernels") {
+    sections.push_back(
+        compareTables(kindOf(a), a.sections, b.sections, nameA, nameB));
   }
   return sections;
 }

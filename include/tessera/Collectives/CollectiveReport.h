@@ -12,7 +12,7 @@
 #define TESSERA_COLLECTIVES_COLLECTIVEREPORT_H
 
 #include "tessera/LocalCollectives/CollectiveUse.h"
-#include "llvm/Support/JSON.h"
+#include "tessera/Report/Document.h"
 
 namespace tessera {
 
@@ -63,8 +63,16 @@ llvm::json::Value toJson(llvm::StringRef function,
                          llvm::ArrayRef<CollectiveRow> rows,
                          const AttentionPairs &pairs = std::nullopt);
 
-/// Writes the report of all local functions of a module: JSON, one line per
-/// function, if `path` ends in ".json", else text; "-" is text on stdout.
+/// The section "collectives" of a document: a table with a line for each row,
+/// one of exposed and hidden bytes, and one of `pairs` if they are set.
+DocumentSection
+makeCollectiveSection(llvm::StringRef function,
+                      llvm::ArrayRef<CollectiveRow> rows,
+                      const AttentionPairs &pairs = std::nullopt);
+
+/// Writes the report of all local functions of a module: a document if `path`
+/// ends in ".json", else text; "-" is text on stdout. A document has the fields
+/// of toJson(), in "functions" if there are several.
 mlir::LogicalResult reportCollectives(mlir::ModuleOp module,
                                       llvm::StringRef path);
 

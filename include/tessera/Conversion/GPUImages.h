@@ -56,7 +56,8 @@ llvm::Expected<std::vector<KernelUse>>
 addDeviceImages(mlir::ModuleOp module, const ImageOptions &options);
 
 /// Prints the resources of kernels as a table with one row per kernel and one
-/// column per architecture, or as JSON.
+/// column per architecture, or as a document with a row per kernel and
+/// architecture, whose field "kernels" is a list of them.
 void printKernelUse(llvm::ArrayRef<KernelUse> uses, llvm::raw_ostream &os);
 void printKernelUseAsJson(llvm::ArrayRef<KernelUse> uses,
                           llvm::raw_ostream &os);

@@ -53,3 +53,16 @@ function addCompare(parent, section, id) {
                     note: 'GB (1e9 bytes) of the fullest stage, the largest difference first.',
                     tables: [['The fullest stage', memory]]}, memory);
 }
+
+/** Tables of two reports: a figure for each column that differs. */
+function addTablePairs(parent, section, id) {
+  section.names.forEach((name, i) => {
+    const table = section.table(name), unit = table.columns[1].unit;
+    addPairs(parent, {
+      id: `${id}pairs_${i}`,
+      heading: name.includes(unit) ? name : `${name}, ${unit}`,
+      note: 'The largest difference first.',
+      tables: [[name, table]],
+    }, table);
+  });
+}

@@ -40,10 +40,11 @@ function partsOf(table) {
       !['sum', 'total'].includes(column.name));
 }
 
-/** A bar for each row, with a part for each column, and the device's end if it is near. */
+/** A bar for each row, with a part for each column in the colours `options.kinds`, and the device's
+    end if it is near. */
 function addStack(parent, section, options, table) {
   const parts = partsOf(table);
-  const kinds = parts.length > 1 ? memoryKinds : ['forward'];
+  const kinds = options.kinds || (parts.length > 1 ? memoryKinds : ['forward']);
   const device = section.table('device');
   const sum = table.columns.find(column => ['sum', 'total'].includes(column.name)) || parts[0];
   const limits = parts[0].unit === 'GB' ? d3.range(device.length) : [];

@@ -8,6 +8,8 @@ const drawers = {
   run: addRun,
   explore: addExplorer,
   'compare-runs': addCompareRuns,
+  'compare-tables': addTablePairs,
+  collectives: addCollectives,
   'minimum-memory': drawMinimum,
 };
 

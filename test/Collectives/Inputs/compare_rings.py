@@ -17,8 +17,9 @@ def read_permutes(graph, options, phase, report):
                     "--dist-report", report, "-o", "/dev/null"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     found = [0, 0]
-    for line in pathlib.Path(report).read_text().splitlines():
-        for row in json.loads(line)["collectives"]:
+    document = json.loads(pathlib.Path(report).read_text())
+    for function in document.get("functions", [document]):
+        for row in function["collectives"]:
             if row["kind"] == "permute":
                 found[0] += row["count"]
                 found[1] += row["bytes"]

@@ -11,7 +11,7 @@ import sys
 
 def main():
     with open(sys.argv[1]) as file:
-        kernels = json.load(file)
+        kernels = json.load(file)["kernels"]
     failed = not kernels
     for arch in sorted({kernel["arch"] for kernel in kernels}):
         ours = [kernel for kernel in kernels if kernel["arch"] == arch]

@@ -7,8 +7,9 @@ import sys
 
 
 def totals(path):
-    with open(path) as lines:
-        rows = [json.loads(line)["total"] for line in lines]
+    with open(path) as file:
+        report = json.load(file)
+    rows = [each["total"] for each in report.get("functions", [report])]
     return sum(r["count"] for r in rows), sum(r["bytes"] for r in rows)
 
 
