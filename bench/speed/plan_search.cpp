@@ -13,7 +13,6 @@
 #include "tessera/Planning/LayoutSearch.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <chrono>
 #include <map>
 #include <random>
@@ -49,23 +48,7 @@ double processorSeconds() {
 
 /// Reads a model of share/models.
 llvm::Expected<Subject> readSubject(const std::string &name) {
-  std::string path = TESSERA_SHARE "/models/" + name + ".json";
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return llvm::createStringError(path + ": " + buffer.getError().message());
-  Subject subject;
-  if (isMoEConfig((*buffer)->getBuffer())) {
-    auto config = parseMoEConfig((*buffer)->getBuffer(), path);
-    if (!config)
-      return config.takeError();
-    subject.sparse = *config;
-    return subject;
-  }
-  auto config = readModelConfig(path);
-  if (!config)
-    return config.takeError();
-  subject.dense = *config;
-  return subject;
+  return Subject::readFile(TESSERA_SHARE "/models/" + name + ".json");
 }
 
 llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {

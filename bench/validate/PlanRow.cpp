@@ -7,8 +7,8 @@
 
 #include "Devices.h"
 #include "RowFrameworks.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
 using namespace llvm;
@@ -79,12 +79,15 @@ static ModelConfig readModel(const RowFields &f) {
 /// file.
 static std::string readExperts(const RowFields &f, PlanRow &row) {
   std::string file = f.text("model").lower() + ".json";
-  auto buffer = MemoryBuffer::getFile(TESSERA_MODELS "/" + file);
-  if (!buffer)
+  std::string path = TESSERA_MODELS "/" + file;
+  if (!sys::fs::exists(path))
     return "the number of experts is not given";
-  Expected<MoEConfig> config = parseMoEConfig((*buffer)->getBuffer(), file);
+  Expected<Subject> subject = Subject::readFile(path);
+  if (!subject)
+    return toString(subject.takeError());
+  const std::optional<MoEConfig> &config = subject->sparse;
   if (!config)
-    return toString(config.takeError());
+    return formatv("{0} has no experts", file);
   const std::pair<const char *, int64_t> sizes[] = {
       {"layers", config->layers}, {"hidden", config->hidden},
       {"heads", config->heads},   {"kv_heads", config->kvHeads},
@@ -93,7 +96,7 @@ static std::string readExperts(const RowFields &f, PlanRow &row) {
     if (f.integer(column, size) != size)
       return formatv("{0} {1} where {2} has {3}", column, f.text(column), file,
                      size);
-  row.sparse = std::move(*config);
+  row.sparse = *config;
   return "";
 }
 
