@@ -58,8 +58,9 @@ class Browser:
 
     def settle(self):
         """Waits until a page has drawn itself for another width or other colours."""
-        # Sizes are observed after the callback of a frame.
-        self.run("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done));",
+        # Sizes are observed after the callbacks of a frame.
+        self.run("const done = arguments[0]; "
+                 "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));",
                  kind="async")
 
     def press(self, *keys):

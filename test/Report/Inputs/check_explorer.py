@@ -215,10 +215,12 @@ def tab_to(page, selector, text=""):
     page.run("""
         window.found = null;
         const [selector, text] = arguments;
-        document.addEventListener('focusin', ({target}) => {
+        if (window.findFocus) document.removeEventListener('focusin', window.findFocus);
+        window.findFocus = ({target}) => {
           if (!window.found && target.matches(selector) && target.textContent.startsWith(text))
             window.found = target;
-        });
+        };
+        document.addEventListener('focusin', window.findFocus);
     """, selector, text)
     for _ in range(20):
         page.press(*[TAB] * 10)
@@ -233,6 +235,7 @@ def check_list(page, layouts, tables, most):
     if not tab_to(page, "summary", "Layouts that are valid"):
         return ["keys do not reach the list"]
     page.press(ENTER)
+    page.settle()
     if not tab_to(page, ".choose"):
         return ["keys do not reach the rows"]
     faults, seen = [], set()
