@@ -51,8 +51,8 @@ static constexpr double kLessMemory = 0.95;
 /// the ones after which the axes are named.
 static constexpr size_t kMostFamilies = 4;
 
-/// The most equal blocks of a model all of whose programs are compiled whole,
-/// and those of the shorter one of two models that tell the time of a longer.
+/// Named strategies of a model of more than kMostBlocks equal blocks are tried
+/// on two models, of kFewBlocks of these and of one more.
 static constexpr unsigned kMostBlocks = 12, kFewBlocks = 3;
 
 /// If several meshes are searched: the number of meshes whose programs are

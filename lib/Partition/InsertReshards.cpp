@@ -20,6 +20,7 @@
 #include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Interfaces/RuleInputs.h"
 #include "tessera/Partition/Passes.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <map>
 
@@ -114,7 +115,7 @@ bool ReshardInserter::isMadeAnywhere(Value value) {
   });
 }
 
-/// Erases the ops whose uses all have one made again.
+/// Erases the ops that were made again for all of their uses.
 void ReshardInserter::eraseUnusedOrigins() {
   for (Operation *op : origins)
     if (op->use_empty())

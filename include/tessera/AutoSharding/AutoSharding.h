@@ -54,7 +54,7 @@ struct ShardingChoice {
   /// Seconds and bytes of the scheduled program.
   double seconds = 0;
   int64_t arenaBytes = 0;
-  /// These follow from programs of few of the model's equal blocks.
+  /// Seconds and bytes follow from programs of few of the model's equal blocks.
   bool isEstimated = false;
   /// Number of candidates that completed the phases.
   unsigned tried = 0;

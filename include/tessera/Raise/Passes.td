@@ -218,7 +218,8 @@ def NameDimsPass : Pass<"nn-name-dims", "::mlir::func::FuncOp"> {
     `embed`, `batch`, `seq`) or of positions. A dimension without a name that
     several weights share with `embed` is `ffn`. Weights of experts have `experts` and
     `ffn`. Others of a named argument are `other`, and so are those of all
-    parameters if one is named and no argument has a sharding. Sums of tensors of `batch`, `seq` and `embed` are the residual stream.
+    parameters if one is named and no argument has a sharding. Sums of tensors of
+    `batch`, `seq` and `embed` are the residual stream.
     The remark `UnnamedDims` lists weights of matmuls with a dimension without a
     name.
 
