@@ -1,5 +1,6 @@
 """Reads the remarks of a choice: estimates.py prints how many candidates programs of few blocks
-told the time of, whether the chosen one was compiled, and whether its estimate was within 1 %."""
+told the time of, whether the chosen one was compiled, how many were both, and which of these have
+an estimate that is off by more than 1 %."""
 
 import re
 import sys
@@ -14,6 +15,8 @@ for line in sys.stdin:
         chosen = found[1]
 print("by few blocks:", len(estimated))
 print("chosen:", "compiled" if chosen in compiled else "not compiled")
-for name in estimated.keys() & compiled.keys():
+both = sorted(estimated.keys() & compiled.keys())
+print("compared:", len(both))
+for name in both:
     if abs(estimated[name] / compiled[name] - 1) > 0.01:
         print(f"{name}: {estimated[name]} us for {compiled[name]}")
