@@ -25,8 +25,8 @@ using namespace tessera;
 
 namespace {
 
-/// True if the op reads no weights and the same row for each token: it depends
-/// on the choices alone, which are where their tokens are.
+/// True if the op reads no weights, and constant rows of tokens: it depends on
+/// the choices alone, which are where their tokens are.
 bool countsChoices(nn::RoutedOpInterface op) {
   OpOperand *tokens = op.getTokens();
   return tokens && !op.getTokenSum() &&
