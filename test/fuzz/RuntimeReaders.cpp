@@ -19,6 +19,7 @@
 #include "runtime/src/data/ShardRuns.h"
 #include "runtime/src/data/Tokens.h"
 #include "runtime/src/ranks/Launcher.h"
+#include "runtime/src/support/Hash.h"
 #include "runtime/src/support/Json.h"
 
 #include <cstring>
@@ -382,7 +383,7 @@ std::vector<std::string> tokenExamples() {
 
 std::vector<std::string> optionExamples() {
   return {"--ranks\n4\n--seed=3\n--data\nx.u16\n--data-position\n7\n--quiet",
-          "--steps=10\n--eval-every\n3\n--save-final\nd\n--save-every=2",
+          "--steps=10\n--eval-every\n3\n--save-final\nd\n--checkpoint=c",
           "--memory-limit=64Ki\n--timeout\n0.5\n--on-nan\nskip\n--log=jsonl"};
 }
 

@@ -12,8 +12,10 @@
 
 #include "Programs.h"
 
+#include "runtime/src/data/Folders.h"
 #include "runtime/src/data/SavedState.h"
 #include "runtime/src/data/StagedFolder.h"
+#include "runtime/src/support/Hash.h"
 #include "runtime/src/support/Json.h"
 #include "runtime/src/support/Support.h"
 
@@ -104,26 +106,6 @@ TEST(saving, manifest_of_a_state) {
                            "begins with 0"),
             std::string::npos)
       << again.out;
-  fs::remove_all(root);
-}
-
-TEST(saving, numbered_folders) {
-  std::string root = freshFolder("numbered"), folder = root + "/s";
-  ASSERT_EQ(run("--steps 5 --save-every 2 --save-final " + folder + "/").status,
-            0);
-  EXPECT_EQ(list(root), (std::vector<std::string>{"s", "s.step-00000002",
-                                                  "s.step-00000004"}));
-  EXPECT_EQ(stateOf(folder + ".step-00000004").step, 4);
-  EXPECT_EQ(stateOf(folder + ".step-00000004").dataPosition, 16);
-  // From there on the results are the same bit for bit.
-  ASSERT_EQ(run("--steps 1 --data-position 16 --inputs " + folder +
-                ".step-00000004 --save-every 5 --save-final " + root + "/t")
-                .status,
-            0);
-  for (const char *name : {"w.npy", "w.m.npy", "step.npy"})
-    EXPECT_EQ(readFile(folder + "/" + name), readFile(root + "/t/" + name));
-  EXPECT_EQ(stateOf(root + "/t.step-00000005").step, 5);
-  expectError(run("--save-every 2"), "--save-every expects --save-final DIR");
   fs::remove_all(root);
 }
 

@@ -13,6 +13,7 @@
 
 #include "StagedFolder.h"
 #include "ranks/Control.h"
+#include "support/Hash.h"
 
 #include <cerrno>
 #include <cstring>

@@ -12,11 +12,11 @@
 #include "SavedState.h"
 
 #include "Npy.h"
+#include "support/Hash.h"
 #include "support/Json.h"
 #include "support/Support.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace tessera::rt;
 
@@ -56,23 +56,13 @@ static std::string describeFacts(const SavedState &state) {
   return text + "]";
 }
 
-static std::string describeChecksum(const std::string &facts) {
-  return format("%016llx",
-                (unsigned long long)xxh64(facts.data(), facts.size()));
+static std::string checksumOf(const std::string &facts) {
+  return describeChecksum(xxh64(facts.data(), facts.size()));
 }
 
 std::string tessera::rt::describeState(const SavedState &state) {
   std::string facts = describeFacts(state);
-  return facts + ",\n \"checksum\": \"" + describeChecksum(facts) + "\"}\n";
-}
-
-/// Reads sixteen hexadecimal digits; false for anything else.
-static bool readChecksum(const std::string &text, uint64_t &checksum) {
-  if (text.size() != 16 ||
-      text.find_first_not_of("0123456789abcdef") != std::string::npos)
-    return false;
-  checksum = strtoull(text.c_str(), nullptr, 16);
-  return true;
+  return facts + ",\n \"checksum\": \"" + checksumOf(facts) + "\"}\n";
 }
 
 static std::string readFile(const Json &json, SavedFile &file) {
@@ -134,7 +124,7 @@ std::string tessera::rt::parseState(const std::string &text,
       return error;
   }
   // The checksum ignores the spacing of the JSON text.
-  if (json.getString("checksum") != describeChecksum(describeFacts(state)))
+  if (json.getString("checksum") != checksumOf(describeFacts(state)))
     return "expects it as it was saved, but a field is another than its "
            "checksum says";
   return std::string();
@@ -152,53 +142,4 @@ std::string tessera::rt::readStateManifest(const std::string &path,
   return error.empty()
              ? error
              : "'" + path + "' is no manifest of a saved state: " + error;
-}
-
-//===----------------------------------------------------------------------===//
-// XXH64
-//===----------------------------------------------------------------------===//
-
-static constexpr uint64_t prime1 = 0x9e3779b185ebca87ull;
-static constexpr uint64_t prime2 = 0xc2b2ae3d27d4eb4full;
-static constexpr uint64_t prime3 = 0x165667b19e3779f9ull;
-static constexpr uint64_t prime4 = 0x85ebca77c2b2ae63ull;
-static constexpr uint64_t prime5 = 0x27d4eb2f165667c5ull;
-
-static uint64_t rotate(uint64_t x, int bits) {
-  return x << bits | x >> (64 - bits);
-}
-static uint64_t round(uint64_t lane, uint64_t word) {
-  return rotate(lane + word * prime2, 31) * prime1;
-}
-template <typename T> static T load(const uint8_t *p) {
-  T value;
-  memcpy(&value, p, sizeof(value));
-  return value;
-}
-
-uint64_t tessera::rt::xxh64(const void *data, size_t bytes) {
-  const uint8_t *p = static_cast<const uint8_t *>(data), *end = p + bytes;
-  uint64_t hash = prime5;
-  if (bytes >= 32) {
-    uint64_t lanes[4] = {prime1 + prime2, prime2, 0, 0 - prime1};
-    for (; end - p >= 32; p += 32)
-      for (int i = 0; i < 4; ++i)
-        lanes[i] = round(lanes[i], load<uint64_t>(p + 8 * i));
-    hash = rotate(lanes[0], 1) + rotate(lanes[1], 7) + rotate(lanes[2], 12) +
-           rotate(lanes[3], 18);
-    for (uint64_t lane : lanes)
-      hash = (hash ^ round(0, lane)) * prime1 + prime4;
-  }
-  hash += bytes;
-  for (; end - p >= 8; p += 8)
-    hash = rotate(hash ^ round(0, load<uint64_t>(p)), 27) * prime1 + prime4;
-  if (end - p >= 4) {
-    hash = rotate(hash ^ load<uint32_t>(p) * prime1, 23) * prime2 + prime3;
-    p += 4;
-  }
-  for (; p < end; ++p)
-    hash = rotate(hash ^ *p * prime5, 11) * prime1;
-  hash = (hash ^ hash >> 33) * prime2;
-  hash = (hash ^ hash >> 29) * prime3;
-  return hash ^ hash >> 32;
 }

@@ -61,9 +61,6 @@ std::string parseState(const std::string &text, SavedState &state);
 /// Reads the manifest at `path`. Returns a message that names it, or nothing.
 std::string readStateManifest(const std::string &path, SavedState &state);
 
-/// XXH64 with seed 0 (https://xxhash.com, xxHash's specification).
-uint64_t xxh64(const void *data, size_t bytes);
-
 } // namespace tessera::rt
 
 #endif // TESSERA_RT_SRC_SAVEDSTATE_H

@@ -24,18 +24,11 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace tessera::rt {
 
-/// `path` without symbolic links and trailing slashes, as far as it exists.
-std::string resolvePath(const std::string &path);
-
 /// The path at which the files of a folder are written.
 std::string stagingPath(const std::string &resolved);
-
-/// Creates a folder and its parents. Returns a message, or nothing.
-std::string makeFolders(const std::string &path);
 
 /// The path at which the folder `path` is complete: its own, or PATH.former.
 std::string readablePath(const std::string &path);
