@@ -58,9 +58,9 @@ protected:
         "--quiet --threads 1 --data " + root + "/text " + arguments, before);
   }
 
-  /// Runs two steps to step four, and saves after each.
+  /// Runs two steps to step four.
   Outcome goOn(const std::string &environment) {
-    return run("--steps 2 --data-position 8 --save-every 1 --inputs " + old +
+    return run("--steps 2 --data-position 8 --inputs " + old +
                    " --save-final " + folder,
                "export LD_PRELOAD=" FAULT_INJECTOR " FAULT_BELOW=" + root +
                    "/below FAULT_LOG=" + log + " " + environment + ";");
@@ -80,8 +80,6 @@ protected:
     SCOPED_TRACE(where);
     int64_t steps = wholeState(folder);
     EXPECT_TRUE(steps == before || steps == 4) << steps;
-    for (int64_t step : {3, 4})
-      wholeState(folder + format(".step-%08lld", (long long)step));
     // The next run continues from there, and ends with the same bits.
     std::string from = steps < 0 ? old : folder;
     steps = steps < 0 ? 2 : steps;
@@ -130,23 +128,23 @@ protected:
 } // namespace
 
 TEST_F(SavingFaults, killed_over_a_state) {
-  EXPECT_GT(faultEach("kill", true), 50);
+  EXPECT_GT(faultEach("kill", true), 30);
 }
 
 TEST_F(SavingFaults, killed_without_an_exchange_of_folders) {
-  EXPECT_GT(faultEach("kill", true, "FAULT_NO_EXCHANGE=1"), 50);
+  EXPECT_GT(faultEach("kill", true, "FAULT_NO_EXCHANGE=1"), 30);
 }
 
 TEST_F(SavingFaults, killed_in_the_first_save) {
-  EXPECT_GT(faultEach("kill", false), 50);
+  EXPECT_GT(faultEach("kill", false), 30);
 }
 
 TEST_F(SavingFaults, full_disk) {
-  EXPECT_GT(faultEach(std::to_string(ENOSPC), true), 50);
+  EXPECT_GT(faultEach(std::to_string(ENOSPC), true), 30);
 }
 
 TEST_F(SavingFaults, broken_disk) {
-  EXPECT_GT(faultEach(std::to_string(EIO), true), 50);
+  EXPECT_GT(faultEach(std::to_string(EIO), true), 30);
 }
 
 TEST_F(SavingFaults, files_are_on_the_disk_before_they_count) {

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sys/mman.h>
 
@@ -260,9 +261,40 @@ static Status loadWeights(Filling &filling, const Value &value,
   return fillBlock(filling, value, fill);
 }
 
+/// The tensor of the run's checkpoint that an argument begins with; null if it
+/// begins with something else.
+static const Value *findSaved(const RunData &data, const Options &options,
+                              const Value &value) {
+  return data.checkpoint &&
+                 isTaken(value, options.loadsParametersAlone && !data.isResumed)
+             ? data.checkpoint->find(value.name)
+             : nullptr;
+}
+
+/// Copies this rank's block out of a checkpoint.
+static Status loadSaved(Filling &filling, const Value &value,
+                        const CheckpointReader &checkpoint,
+                        const Value &tensor) {
+  std::mutex mutex;
+  std::string error;
+  auto fill = [&](int64_t first, int64_t length, uint8_t *out) {
+    std::string fault = checkpoint.read(tensor, first, length, out);
+    if (fault.empty())
+      return;
+    std::lock_guard<std::mutex> guard(mutex);
+    error = fault;
+  };
+  Status status = fillBlock(filling, value, fill);
+  if (!error.empty())
+    return fail(filling.ctx, TESSERA_RT_SYSTEM, error);
+  return status;
+}
+
 /// True if an argument is all zeros under these options.
-static bool isZeros(const RunData &data, const Value &value) {
+static bool isZeros(const RunData &data, const Options &options,
+                    const Value &value) {
   return !isData(value) && value.init.kind == Initialiser::Zeros &&
+         !findSaved(data, options, value) &&
          data.inputs.fileOf(value).empty() && !data.weights.find(value);
 }
 
@@ -284,6 +316,8 @@ static Status prepareTokens(tessera_rt_context *ctx, const Options &options,
 /// not all zeros.
 static Status fillArgument(Filling &filling, const Options &options,
                            const RunData &data, const Value &value) {
+  if (const Value *tensor = findSaved(data, options, value))
+    return loadSaved(filling, value, *data.checkpoint, *tensor);
   // A master copy in --inputs is newer than its parameter in --weights.
   std::string file = data.inputs.fileOf(value);
   if (!file.empty())
@@ -302,12 +336,13 @@ static Status fillArgument(Filling &filling, const Options &options,
 
 /// Warns if all parameters begin with zeros: results then say nothing of the
 /// model, and no gradient differs from zero.
-static void warnOfZeros(const Manifest &manifest, const RunData &data) {
+static void warnOfZeros(const Manifest &manifest, const Options &options,
+                        const RunData &data) {
   size_t params = 0;
   for (const Value &value : manifest.arguments) {
     if (value.role != Role::Param)
       continue;
-    if (!isZeros(data, value))
+    if (!isZeros(data, options, value))
       return;
     ++params;
   }
@@ -326,7 +361,7 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
   if (Status status = ctx->target->createPartSender(filling.sender))
     return status;
   if (ctx->rank == 0)
-    warnOfZeros(manifest, data);
+    warnOfZeros(manifest, options, data);
   double begin = monotonicSeconds(), shown = begin;
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     if (ctx->memory.control->aborted.load())
@@ -334,7 +369,7 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
     const Value &value = manifest.arguments[i];
     if (!value.isOn(ctx->rank))
       continue;
-    Status status = isZeros(data, value)
+    Status status = isZeros(data, options, value)
                         ? ctx->target->clear(value.blockOn(ctx->rank))
                         : fillArgument(filling, options, data, value);
     if (status)

@@ -441,6 +441,43 @@ static std::string readExperts(const Json &json, ExpertFacts &facts) {
                 (long long)facts.most);
 }
 
+/// Reads the ranks, the mesh and the stage axis.
+static std::string readMesh(const Json &json, Manifest &manifest) {
+  int64_t ranks = json.getInteger(kRanks, 0), product = 1;
+  for (const Json &axis : json.getArray(kMesh)) {
+    int64_t size = axis.getInteger(axis::kSize, 0);
+    manifest.mesh.push_back({axis.getString(axis::kName), size});
+    if (__builtin_mul_overflow(product, size, &product))
+      product = 0;
+  }
+  if (ranks < 1 || ranks > 1024 || product != ranks || manifest.arenaBytes < 0)
+    return format("expects 1 to 1024 ranks in the mesh and an arena, but got "
+                  "%lld ranks, a mesh of %lld and %lld bytes",
+                  (long long)ranks, (long long)product,
+                  (long long)manifest.arenaBytes);
+  manifest.ranks = int(ranks);
+  const Json *axis = json.find(kPPAxis);
+  if (!axis)
+    return std::string();
+  manifest.stageAxis = {axis->getInteger(axis::kStride, 0),
+                        axis->getInteger(axis::kSize, 0)};
+  return dividesRanks(manifest.stageAxis, ranks)
+             ? std::string()
+             : format("expects a pp_axis that divides %lld ranks, but got "
+                      "stride %lld and size %lld",
+                      (long long)ranks, (long long)manifest.stageAxis.stride,
+                      (long long)manifest.stageAxis.size);
+}
+
+std::string tessera::rt::readLayout(const Json &json, const char *values,
+                                    Manifest &manifest) {
+  manifest.arenaBytes = INT64_MAX;
+  std::string error = readMesh(json, manifest);
+  return error.empty() ? readValues(json, values, /*isArgument=*/true, manifest,
+                                    manifest.arguments)
+                       : error;
+}
+
 bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
                                 std::string &error) {
   Json json;
@@ -454,35 +491,10 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
   manifest.program = json.getString(kProgram, "program");
   manifest.hash = json.getString(kHash);
   manifest.target = json.getString(kTarget, target::kHost);
-  int64_t ranks = json.getInteger(kRanks, 0);
   manifest.arenaBytes = json.getInteger(kArenaBytes, -1);
-  int64_t product = 1;
-  for (const Json &axis : json.getArray(kMesh)) {
-    int64_t size = axis.getInteger(axis::kSize, 0);
-    manifest.mesh.push_back({axis.getString(axis::kName), size});
-    if (__builtin_mul_overflow(product, size, &product))
-      product = 0;
-  }
-  if (ranks < 1 || ranks > 1024 || product != ranks ||
-      manifest.arenaBytes < 0) {
-    error = format("expects 1 to 1024 ranks in the mesh and an arena, but got "
-                   "%lld ranks, a mesh of %lld and %lld bytes",
-                   (long long)ranks, (long long)product,
-                   (long long)manifest.arenaBytes);
+  error = readMesh(json, manifest);
+  if (!error.empty())
     return false;
-  }
-  manifest.ranks = int(ranks);
-  if (const Json *axis = json.find(kPPAxis)) {
-    manifest.stageAxis = {axis->getInteger(axis::kStride, 0),
-                          axis->getInteger(axis::kSize, 0)};
-    if (!dividesRanks(manifest.stageAxis, ranks)) {
-      error = format("expects a pp_axis that divides %lld ranks, but got "
-                     "stride %lld and size %lld",
-                     (long long)ranks, (long long)manifest.stageAxis.stride,
-                     (long long)manifest.stageAxis.size);
-      return false;
-    }
-  }
   if (const Json *pipeline = json.find(kPipeline)) {
     error = readPipeline(*pipeline, manifest.pipeline);
     if (!error.empty())

@@ -15,6 +15,7 @@
 
 #include "host/Target.h"
 #include "ranks/Operation.h"
+#include "support/Json.h"
 
 #include <cmath>
 #include <string>
@@ -144,6 +145,11 @@ inline bool isData(const Value &value) {
 
 /// Reads a manifest. Returns false and a message if it is not valid.
 bool parseManifest(const char *text, Manifest &manifest, std::string &error);
+
+/// Reads ranks, mesh and stage axis of a JSON object with a manifest's members,
+/// and the arguments in its member `values`. Returns a message, or nothing.
+std::string readLayout(const Json &json, const char *values,
+                       Manifest &manifest);
 
 /// "[4, 16]"
 std::string describeShape(const std::vector<int64_t> &shape);

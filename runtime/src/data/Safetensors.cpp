@@ -28,28 +28,30 @@ struct TypeRow {
   const char *name;
   /// Bits of an element.
   int64_t bits;
-  /// -1: weights do not have this type.
+  /// -1: programs do not have this type.
   int32_t dtype;
+  /// True for types that weights have.
+  bool isOfWeights = false;
 };
 } // namespace
 
 static constexpr TypeRow types[] = {
-    {"F32", 32, TESSERA_RT_F32},
-    {"BF16", 16, TESSERA_RT_BF16},
-    {"F16", 16, TESSERA_RT_F16},
-    {"F64", 64, -1},
-    {"I64", 64, -1},
+    {"F32", 32, TESSERA_RT_F32, true},
+    {"BF16", 16, TESSERA_RT_BF16, true},
+    {"F16", 16, TESSERA_RT_F16, true},
+    {"F64", 64, TESSERA_RT_F64},
+    {"I64", 64, TESSERA_RT_I64},
     {"U64", 64, -1},
-    {"I32", 32, -1},
+    {"I32", 32, TESSERA_RT_I32},
     {"U32", 32, -1},
-    {"I16", 16, -1},
+    {"I16", 16, TESSERA_RT_I16},
     {"U16", 16, -1},
-    {"I8", 8, -1},
+    {"I8", 8, TESSERA_RT_I8},
     {"U8", 8, -1},
-    {"BOOL", 8, -1},
+    {"BOOL", 8, TESSERA_RT_I1},
     {"C64", 64, -1},
-    {"F8_E4M3", 8, -1},
-    {"F8_E5M2", 8, -1},
+    {"F8_E4M3", 8, TESSERA_RT_F8E4M3},
+    {"F8_E5M2", 8, TESSERA_RT_F8E5M2},
     {"F8_E8M0", 8, -1},
     {"F6_E2M3", 6, -1},
     {"F6_E3M2", 6, -1},
@@ -65,7 +67,7 @@ static const TypeRow *findType(const std::string &name) {
 
 int32_t tessera::rt::dtypeFromSafetensors(const std::string &type) {
   const TypeRow *row = findType(type);
-  return row ? row->dtype : -1;
+  return row && row->isOfWeights ? row->dtype : -1;
 }
 
 const char *tessera::rt::safetensorsName(int32_t dtype) {
@@ -73,6 +75,11 @@ const char *tessera::rt::safetensorsName(int32_t dtype) {
     if (row.dtype == dtype && dtype >= 0)
       return row.name;
   return nullptr;
+}
+
+bool tessera::rt::isWeightType(int32_t dtype) {
+  const char *name = safetensorsName(dtype);
+  return name && findType(name)->isOfWeights;
 }
 
 /// Returns a tensor's bytes, or -1 if its bits are not whole bytes or the bytes

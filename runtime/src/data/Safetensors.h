@@ -42,8 +42,10 @@ struct SafetensorsHeader {
 
 /// The runtime's type for "F32", "BF16" and "F16", -1 for any other.
 int32_t dtypeFromSafetensors(const std::string &type);
-/// The inverse; null for a type that weights do not have.
+/// The file's name of a type; null for an unknown one.
 const char *safetensorsName(int32_t dtype);
+/// True for the types that weights have: f32, bf16 and f16.
+bool isWeightType(int32_t dtype);
 
 /// Reads the header of a file of `size` bytes that begins with `data`. Returns
 /// an error, or nothing. Refuses a header of more than 100 MB or of more bytes

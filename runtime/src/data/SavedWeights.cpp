@@ -101,7 +101,7 @@ static std::string addPart(std::vector<SavedTensor> &tensors,
 /// Adds a parameter to the tensors that contain it.
 static std::string addParameter(std::vector<SavedTensor> &tensors,
                                 TensorNumbers &numbers, const Value &value) {
-  if (!safetensorsName(value.dtype))
+  if (!isWeightType(value.dtype))
     return "--save-weights expects parameters of f32, bf16 or f16, but '" +
            value.name + "' is " + describeType(value.dtype, value.logicalShape);
   int64_t index = value.source.hasTensors() ? 0 : -1;

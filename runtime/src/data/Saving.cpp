@@ -12,7 +12,9 @@
 
 #include "Saving.h"
 
+#include "Folders.h"
 #include "SavedState.h"
+#include "support/Hash.h"
 
 #include <cerrno>
 #include <cstring>
@@ -64,23 +66,7 @@ Status Saver::prepare() {
             open(weights, options.saveWeights, weightsLayout.bytes()))
       return status;
   }
-  if (ctx->rank != 0 || !options.saveEvery)
-    return TESSERA_RT_OK;
-  // Its folders are created one by one; the first must fit in addition to the
-  // last.
-  StagedFolder step;
-  if (Status status =
-          open(step, resolvePath(options.saveFinal) + ".step", bytesOf(state)))
-    return status;
-  promised -= bytesOf(state);
-  std::string error = step.discard();
-  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
-}
-
-std::string tessera::rt::describeData(const Options &options) {
-  if (options.randomData)
-    return format("random, seed %llu", (unsigned long long)options.seed);
-  return options.data.empty() ? options.data : resolvePath(options.data);
+  return TESSERA_RT_OK;
 }
 
 std::string Saver::writeManifest(const std::string &folder,
@@ -90,8 +76,8 @@ std::string Saver::writeManifest(const std::string &folder,
   saved.program = manifest.program;
   saved.hash = manifest.hash;
   saved.ranks = ctx->ranks;
-  saved.step = data.firstStep() + steps;
-  saved.dataPosition = data.position(options, steps);
+  saved.step = data.stepsBefore + steps;
+  saved.dataPosition = data.position(steps);
   saved.data = describeData(options);
   // Reads back the files of other ranks.
   std::vector<std::string> errors(values.size());
@@ -146,21 +132,6 @@ Status Saver::publish(StagedFolder &folder, int64_t bytes) {
 
 Status Saver::saveInitial() {
   return save(initial, options.saveInitial, state, 0);
-}
-
-Status Saver::saveStep(int64_t steps) {
-  int64_t step = data.firstStep() + steps;
-  if (!options.saveEvery || step % options.saveEvery != 0)
-    return TESSERA_RT_OK;
-  std::string path =
-      resolvePath(options.saveFinal) + format(".step-%08lld", (long long)step);
-  StagedFolder folder;
-  if (Status status = open(folder, path, bytesOf(state)))
-    return status;
-  // No rank writes before rank 0 has created the folder.
-  if (Status status = barrier(ctx, BarrierOutputs))
-    return status;
-  return save(folder, path, state, steps);
 }
 
 Status Saver::saveFinal(int64_t steps) {

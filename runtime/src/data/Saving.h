@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// --save-initial, --save-final, --save-every, --save-outputs and
-// --save-weights. All ranks write files of one folder, each the values that are
-// dealt to it. Rank 0 creates the folder before, and names and publishes it
-// afterwards.
+// --save-initial, --save-final, --save-outputs and --save-weights. All ranks
+// write files of one folder, each the values that are dealt to it. Rank 0
+// creates the folder before, and names and publishes it afterwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +19,6 @@
 #include "StagedFolder.h"
 
 namespace tessera::rt {
-
-/// The source of a run's data, for manifests: a path, or a seed.
-std::string describeData(const Options &options);
 
 /// One rank's part in all saves of a run.
 class Saver {
@@ -37,8 +33,6 @@ public:
   // All ranks call these. A save that the options do not ask for does nothing.
   // `steps` is the number of steps of this run. Failures are recorded.
   Status saveInitial();
-  /// Saves to the path of --save-every.
-  Status saveStep(int64_t steps);
   Status saveFinal(int64_t steps);
   Status saveOutputs(int64_t steps);
   Status saveWeights();

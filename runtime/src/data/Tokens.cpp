@@ -11,6 +11,8 @@
 
 #include "Tokens.h"
 
+#include "Folders.h"
+
 #include "kernels/CpuKernels.h"
 #include "support/Random.h"
 
@@ -21,12 +23,6 @@ using namespace tessera::rt;
 
 /// Vocabulary of random ids if the manifest gives none.
 static constexpr int64_t defaultVocab = 256;
-
-static bool endsWith(const std::string &text, const char *end) {
-  size_t length = strlen(end);
-  return text.size() >= length &&
-         text.compare(text.size() - length, length, end) == 0;
-}
 
 std::string
 tessera::rt::findBatchShape(const std::vector<const Value *> &values,
@@ -195,6 +191,30 @@ std::string TokenSource::check(ThreadPool &pool, int64_t first,
   return error.empty() ? ofSequences(training(), sequences) : error;
 }
 
+std::string tessera::rt::describeData(const Options &options) {
+  if (options.randomData)
+    return format("random, seed %llu", (unsigned long long)options.seed);
+  return options.data.empty() ? options.data : resolvePath(options.data);
+}
+
+void RunData::findPosition(const Options &options) {
+  beginPosition = std::max<int64_t>(options.dataPosition, 0);
+  if (const SavedState *saved = inputs.state())
+    stepsBefore = saved->step;
+  if (checkpoint && !options.loadsParametersAlone) {
+    const RunPosition &saved = checkpoint->manifest().position;
+    stepsBefore = saved.step;
+    if (options.dataPosition < 0 && saved.data == describeData(options))
+      beginPosition = saved.dataPosition;
+  }
+  dataBegin = beginPosition;
+  if (isResumed) {
+    beginPosition = checkpoint->manifest().position.dataPosition;
+    dataBegin = checkpoint->manifest().position.dataBegin;
+  }
+  numberBefore = options.checkpoint.empty() ? 0 : stepsBefore;
+}
+
 std::string RunData::open(const Options &options,
                           const std::vector<const Value *> &values) {
   std::string error = findBatchShape(values, shape);
@@ -219,8 +239,9 @@ std::string RunData::check(const Options &options, ThreadPool &pool) const {
   if (!source.isOpen())
     return std::string();
   int64_t rows = std::max<int64_t>(shape.rows, 1);
-  int64_t steps = std::min(options.steps, source.training() / rows + 1);
-  std::string error = source.check(pool, options.dataPosition, steps * rows);
+  int64_t steps =
+      std::min(options.steps - numberBefore, source.training() / rows + 1);
+  std::string error = source.check(pool, beginPosition, steps * rows);
   if (!error.empty() || !evaluation.isOpen())
     return error;
   return evaluation.check(

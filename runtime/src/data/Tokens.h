@@ -26,8 +26,11 @@
 #include "Manifest.h"
 #include "Npy.h"
 #include "Weights.h"
+#include "checkpoint/Reader.h"
 #include "run/Options.h"
 #include "support/ThreadPool.h"
+
+#include <memory>
 
 namespace tessera::rt {
 
@@ -107,8 +110,15 @@ struct Batch {
   bool isHeldOut = false;
 };
 
+/// The source of a run's data, for manifests: a path, or a seed.
+std::string describeData(const Options &options);
+
 /// The data that a run reads.
 struct RunData {
+  /// The checkpoint that the run begins with; null if there is none.
+  std::unique_ptr<CheckpointReader> checkpoint;
+  /// True if it is one of this run: nothing else gives parameters or state.
+  bool isResumed = false;
   InputFolder inputs;
   WeightFiles weights;
   BatchShape shape;
@@ -124,13 +134,19 @@ struct RunData {
   /// Checks all ids that the run will read.
   std::string check(const Options &options, ThreadPool &pool) const;
 
-  /// Steps before this run.
-  int64_t firstStep() const {
-    return inputs.state() ? inputs.state()->step : 0;
-  }
-  /// The sequence with which training step `step` begins.
-  int64_t position(const Options &options, int64_t step) const {
-    return options.dataPosition + step * shape.rows;
+  /// Steps that parameters and state have been through before this run, and the
+  /// number from which its steps are counted: these steps with --checkpoint,
+  /// else 0.
+  int64_t stepsBefore = 0, numberBefore = 0;
+  /// The sequence with which this run begins, and that with which the first run
+  /// of its checkpoints did.
+  int64_t beginPosition = 0, dataBegin = 0;
+
+  /// Sets the numbers above, once the files are open.
+  void findPosition(const Options &options);
+  /// The sequence that follows `steps` steps of this run.
+  int64_t position(int64_t steps) const {
+    return beginPosition + steps * shape.rows;
   }
 };
 

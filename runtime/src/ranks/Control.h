@@ -27,6 +27,8 @@ constexpr int maxTraffic = 64;
 constexpr int maxGroups = 64;
 constexpr int maxAnnouncements = 512;
 constexpr int maxFacts = 64;
+/// Files that a rank writes in a checkpoint.
+constexpr int maxCheckpointFiles = 256;
 /// The slots of the ABI, and one more for barriers of the runtime itself.
 constexpr int numSlots = TESSERA_RT_MAX_SLOTS + 1;
 constexpr int barrierSlot = TESSERA_RT_MAX_SLOTS;
@@ -222,6 +224,11 @@ struct alignas(64) RankBlock {
   /// number.
   Process findProcess() const;
 
+  /// The checksums of its files of the newest checkpoint, by file, and the step
+  /// of that checkpoint once all are on the disk; -1: there is none.
+  uint64_t checkpointSums[maxCheckpointFiles] = {};
+  std::atomic<int64_t> checkpointWritten{-1};
+
   // Numbers of the last step; valid from its end to the start of the next.
   /// Seconds that this rank did not wait for others.
   double busySeconds = 0;
@@ -259,6 +266,15 @@ struct ControlBlock {
   /// at the end of each step and decides for all.
   std::atomic<int32_t> stopSignal{0};
   std::atomic<int32_t> stopDecided{0};
+  /// Not 0: a signal asks for a checkpoint after the current step.
+  std::atomic<int32_t> checkpointAsked{0};
+  /// The step after which rank 0 decided to begin a checkpoint, and the number
+  /// of checkpoints that were committed.
+  std::atomic<int64_t> checkpointBegins{-1}, checkpointsCommitted{0};
+  /// The step of the checkpoint that ranks try to load, and whether one of them
+  /// found it damaged.
+  std::atomic<int64_t> checkpointTried{-1};
+  std::atomic<uint32_t> checkpointIsDamaged{0};
   /// The exit code of a run without failure: not 0 if steps remain.
   std::atomic<int32_t> exitCode{0};
   /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.

@@ -187,9 +187,14 @@ void Children::reap() {
   }
 }
 
-/// Handles a signal: the first lets ranks end after their step, the second
-/// marks the job as failed, and a third kills the ranks.
+/// Handles a signal. SIGUSR1 asks for a checkpoint. Of others, the first lets
+/// ranks end after their step, the second marks the job as failed, and a third
+/// kills the ranks.
 void Children::interrupt(int signal) {
+  if (signal == SIGUSR1) {
+    memory.control->checkpointAsked.store(1);
+    return;
+  }
   int32_t none = 0;
   if (memory.control->stopSignal.compare_exchange_strong(none, signal))
     return;
@@ -212,6 +217,7 @@ void Children::interrupt(int signal) {
   setpgid(0, group);
   signal(SIGINT, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
+  signal(SIGUSR1, SIG_IGN);
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   int status;
@@ -268,6 +274,7 @@ int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
   sigset_t watched, before;
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
+  sigaddset(&watched, SIGUSR1);
   addStopSignals(watched);
   sigprocmask(SIG_BLOCK, &watched, &before);
   fflush(stdout);

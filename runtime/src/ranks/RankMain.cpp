@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launcher.h"
+#include "checkpoint/Checkpoints.h"
 #include "data/Arguments.h"
 #include "data/Saving.h"
 #include "kernels/CpuKernels.h"
@@ -70,8 +71,9 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
   std::string error;
   if (!options.inputs.empty())
     error = data.inputs.open(options.inputs);
-  if (error.empty() && !options.weights.empty())
+  if (error.empty() && !options.weights.empty() && !data.isResumed)
     error = data.weights.open(options.weights);
+  data.findPosition(options);
   if (error.empty())
     error = data.open(options, dataArguments(manifest, data.inputs));
   if (error.empty())
@@ -82,7 +84,7 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
     return status;
   if (data.weights.isOpen())
     error = data.weights.bind(manifest, options.initMissing);
-  if (error.empty())
+  if (error.empty() && !data.isResumed)
     error = checkBoth(manifest, data);
   // All ranks read the same file, so one rank checks its ids.
   if (error.empty() && ctx->rank == 0 && data.inputs.isOpen())
@@ -102,7 +104,7 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
 /// Runs everything before the first step.
 static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
                       const Options &options, RunData &data, Saver &saver,
-                      TraceFile &trace) {
+                      Checkpoints &checkpoints, TraceFile &trace) {
   ctx->block().memory.privateAtStart = privateResidentBytes();
   std::string error = ctx->target->limitMemory(manifest, options.memoryLimit);
   if (!error.empty())
@@ -113,6 +115,8 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
     error = trace.open(options.trace);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_INVALID, error);
+  if (Status status = checkpoints.open())
+    return status;
   if (!options.rehearsal.isAsked)
     if (Status status = openData(ctx, manifest, options, data))
       return status;
@@ -126,6 +130,8 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
   if (!options.rehearsal.isAsked)
     if (Status status = fillArguments(ctx, manifest, options, data))
       return status;
+  if (Status status = checkpoints.prepare())
+    return status;
   ctx->block().initSeconds = monotonicSeconds() - begin;
   ctx->block().initCpuSeconds = processCpuSeconds() - cpu;
   ControlBlock &control = *ctx->memory.control;
@@ -153,12 +159,14 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
                      const Options &options) {
   RunData data;
   Saver saver(ctx, manifest, options, data);
+  Checkpoints checkpoints(ctx, manifest, options, data);
   TraceFile trace;
-  if (Status status = prepare(ctx, manifest, options, data, saver, trace))
+  if (Status status =
+          prepare(ctx, manifest, options, data, saver, checkpoints, trace))
     return status;
   if (Status status = saver.saveInitial())
     return status;
-  StepLoop loop(ctx, manifest, options, data, saver);
+  StepLoop loop(ctx, manifest, options, data, checkpoints);
   if (Status status = loop.run())
     return status;
   // A signal may come before the first step; the files saved before this run

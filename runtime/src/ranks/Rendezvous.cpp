@@ -277,11 +277,18 @@ static void onSignal(int number) {
   _exit(128 + number);
 }
 
-/// Sets the state of the handler, with its signals blocked.
+/// Handles a signal that asks for a checkpoint.
+static void onAsk(int) {
+  if (joined.ctx && !joined.meeting)
+    joined.ctx->memory.control->checkpointAsked.store(1);
+}
+
+/// Sets the state of the handlers, with their signals blocked.
 static void setJoined(MeetingFile *meeting, tessera_rt_context *ctx) {
   sigset_t stops, before;
   sigemptyset(&stops);
   addStopSignals(stops);
+  sigaddset(&stops, SIGUSR1);
   sigprocmask(SIG_BLOCK, &stops, &before);
   joined = {meeting, ctx};
   sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -321,6 +328,7 @@ int tessera::rt::joinRanks(const Environment &environment,
   tessera_rt_context ctx;
   setJoined(&meeting, nullptr);
   handleStops(onSignal);
+  signal(SIGUSR1, onAsk);
   std::string error = takeSlot(meeting, ctx, environment.rank);
   if (!error.empty()) {
     fprintf(stderr, "tessera: error: rank %d cannot join '%s': %s\n",

@@ -231,6 +231,69 @@ static std::string takeDataFormat(const OptionSpec &, const std::string &value,
              : "bytes, u16 or u32";
 }
 
+static std::string takeInterval(const OptionSpec &, const std::string &value,
+                                Options &options) {
+  static const std::string expected =
+      "steps (50), seconds (60s) or auto, more than 0";
+  options.checkpointSteps = 0;
+  options.checkpointSeconds = 0;
+  if (value == "auto")
+    return std::string();
+  if (value.empty() || value.back() != 's')
+    return readInteger(value, 1, int64_t(1) << 60, options.checkpointSteps)
+               ? std::string()
+               : expected;
+  char *end;
+  options.checkpointSeconds = strtod(value.c_str(), &end);
+  return end == value.c_str() + value.size() - 1 &&
+                 options.checkpointSeconds > 0
+             ? std::string()
+             : expected;
+}
+
+static std::string showInterval(const OptionSpec &, const Options &options) {
+  if (options.checkpointSteps)
+    return std::to_string(options.checkpointSteps);
+  return options.checkpointSeconds > 0
+             ? format("%.17gs", options.checkpointSeconds)
+             : "auto";
+}
+
+static std::string takeFailureHours(const OptionSpec &,
+                                    const std::string &value,
+                                    Options &options) {
+  char *end;
+  options.deviceHoursToFailure = strtod(value.c_str(), &end);
+  return !value.empty() && !*end && options.deviceHoursToFailure > 0
+             ? ""
+             : "device-hours, more than 0";
+}
+
+static std::string takeCheckpointMemory(const OptionSpec &,
+                                        const std::string &value,
+                                        Options &options) {
+  constexpr int64_t least = 64 << 10;
+  int64_t bytes;
+  if (!tessera_rt_read_bytes(value.c_str(), &bytes) || bytes < least)
+    return "bytes, at least 64KiB, such as 500MB";
+  options.checkpointMemory = bytes;
+  return "";
+}
+
+static std::string takeLoad(const OptionSpec &, const std::string &value,
+                            Options &options) {
+  static const std::string alone = "parameters=";
+  options.loadsParametersAlone = value.compare(0, alone.size(), alone) == 0;
+  options.load =
+      options.loadsParametersAlone ? value.substr(alone.size()) : value;
+  return options.load.empty() ? "a path" : "";
+}
+
+static std::string showLoad(const OptionSpec &, const Options &options) {
+  return (options.loadsParametersAlone ? "parameters=" : "") +
+         quote(absolutePath(options.load));
+}
+
 /// Parses "F=20,B=20,W=20,link=5", in any order; link may be left out.
 static std::string takeRehearsal(const OptionSpec &, const std::string &value,
                                  Options &options) {
@@ -337,8 +400,8 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
       section("steps"),
       count<&Options::steps>(
           "--steps", 0,
-          "run N steps, each on the next batch (1); 0: fill the\n"
-          "arguments, and that is all"),
+          "run N steps, each on the next batch (1), or up to step N\n"
+          "with --checkpoint; 0: fill the arguments, and that is all"),
       choice<&Options::onNan>(
           "--on-nan", "stop|skip",
           "what follows a loss that is no finite number: stop, with\n"
@@ -352,6 +415,32 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
                                    "mean over so many batches (4)"),
       path<&Options::evalData>("--eval-data", "FILE",
                                "as --data, for --eval-every"),
+      section("checkpoints"),
+      path<&Options::checkpoint>(
+          "--checkpoint", "DIR",
+          "write checkpoints to DIR while the run trains, and go on\n"
+          "from the newest there; --steps is then the step to reach.\n"
+          "SIGUSR1 asks for one at once"),
+      {"--checkpoint-interval", "N|60s|auto",
+       "one after every N steps, every 60 seconds, or as often as\n"
+       "loses least of the run's time (auto)",
+       takeInterval, showInterval},
+      special<&Options::deviceHoursToFailure>(
+          "--mtbf", "HOURS", takeFailureHours,
+          "for auto: device-hours from one failure to the next\n"
+          "(50700)"),
+      count<&Options::keep>("--keep", 1, "the newest N checkpoints stay (2)"),
+      count<&Options::keepEvery>("--keep-every", 1,
+                                 "and those after every N steps"),
+      special<&Options::checkpointMemory>(
+          "--checkpoint-memory", "BYTES", takeCheckpointMemory,
+          "memory of each rank for copies of what is being written\n"
+          "(all that it writes); a step waits when it is full"),
+      {"--load", "PATH",
+       "begin with the checkpoint PATH, or the newest in that\n"
+       "folder, where --checkpoint has none; parameters=PATH:\n"
+       "with its parameters alone",
+       takeLoad, showLoad},
       ofDevices(section("devices")),
       ofDevices(choice<&Options::tune>(
           "--tune", "off|cache|on",
@@ -410,10 +499,6 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "the same as they end; a run with --inputs DIR and the\n"
           "next --data-position goes on from there. DIR is replaced\n"
           "as a whole, once all is written"),
-      count<&Options::saveEvery>(
-          "--save-every", 1,
-          "the same after every N steps, in DIR.step-00000000 with\n"
-          "DIR of --save-final and the number of the step"),
       path<&Options::saveWeights>(
           "--save-weights", "DIR",
           "save the parameters as they end as published weights are,\n"

@@ -22,6 +22,24 @@ static const OptionSpec *findSpec(const std::string &name) {
   return nullptr;
 }
 
+/// Checks the options of checkpoints against each other.
+static std::string checkCheckpoints(const Options &options) {
+  const std::pair<const char *, bool> needed[] = {
+      {"--checkpoint-interval",
+       options.checkpointSteps || options.checkpointSeconds > 0},
+      {"--checkpoint-memory", options.checkpointMemory != 0},
+      {"--keep", options.keep != Options().keep},
+      {"--keep-every", options.keepEvery != 0},
+      {"--mtbf",
+       options.deviceHoursToFailure != Options().deviceHoursToFailure}};
+  for (auto [name, isGiven] : needed)
+    if (isGiven && options.checkpoint.empty())
+      return std::string(name) + " expects --checkpoint DIR";
+  if (options.load.empty() || options.inputs.empty())
+    return std::string();
+  return "expects state from --load or from --inputs, but got both";
+}
+
 /// Checks options against each other. Returns a message, or nothing.
 static std::string checkOptions(const Options &options) {
   if (options.randomData && !options.data.empty())
@@ -30,8 +48,9 @@ static std::string checkOptions(const Options &options) {
     return "--eval-data expects --eval-every";
   if (options.initMissing && options.inputs.empty() && options.weights.empty())
     return "--init-missing expects --inputs or --weights";
-  if (options.saveEvery && options.saveFinal.empty())
-    return "--save-every expects --save-final DIR, beside which it saves";
+  std::string error = checkCheckpoints(options);
+  if (!error.empty())
+    return error;
   if (options.ranks && options.simulateRanks)
     return "expects --ranks or --simulate-ranks, but got both";
   if (!options.trace.empty() && options.steps == 0)
@@ -41,6 +60,8 @@ static std::string checkOptions(const Options &options) {
       {"--save-initial", !options.saveInitial.empty()},
       {"--save-final", !options.saveFinal.empty()},
       {"--save-weights", !options.saveWeights.empty()},
+      {"--checkpoint", !options.checkpoint.empty()},
+      {"--load", !options.load.empty()},
       {"--compare", !options.compare.empty()},
       {"--eval-every", options.evalEvery != 0}};
   for (auto [name, isGiven] : ofResults)

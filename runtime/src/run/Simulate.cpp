@@ -47,6 +47,7 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
   sigset_t watched, before;
   sigemptyset(&watched);
   addStopSignals(watched);
+  sigaddset(&watched, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &watched, &before);
   std::atomic<int> left{manifest.ranks};
   std::atomic<bool> failed{false};
@@ -58,6 +59,10 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
   while (left.load() > 0) {
     timespec shortly{0, 10000000};
     int received = sigtimedwait(&watched, nullptr, &shortly);
+    if (received == SIGUSR1) {
+      memory.control->checkpointAsked.store(1);
+      continue;
+    }
     int32_t none = 0;
     if (received < 0 ||
         memory.control->stopSignal.compare_exchange_strong(none, received))

@@ -27,9 +27,10 @@ using namespace tessera::rt;
 static constexpr int64_t summarySteps = 10;
 
 StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
-                   const Options &options, const RunData &data, Saver &saver)
-    : ctx(ctx), manifest(manifest), options(options), data(data), saver(saver),
-      log(ctx, manifest, options) {
+                   const Options &options, const RunData &data,
+                   Checkpoints &checkpoints)
+    : ctx(ctx), manifest(manifest), options(options), data(data),
+      checkpoints(checkpoints), log(ctx, manifest, options) {
   for (const Value &value : manifest.arguments)
     if (value.donate >= 0 && value.isOn(ctx->rank))
       changed.push_back(value.blockOn(ctx->rank));
@@ -68,7 +69,8 @@ static void clearLoads(tessera_rt_context *ctx) {
   }
 }
 
-Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
+Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
+                            double &seconds) {
   RankBlock &block = ctx->block();
   ControlBlock &control = *ctx->memory.control;
   if (batch.source.isOpen())
@@ -95,8 +97,11 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   block.cpuSeconds += block.stepCpuSeconds;
   ctx->target->measure(block.memory, manifest,
                        /*withArena=*/step <= summarySteps);
-  if (ctx->rank == 0)
+  if (ctx->rank == 0) {
     control.stopDecided.store(control.stopSignal.load());
+    if (!isEvaluation)
+      checkpoints.decide(step);
+  }
   if (Status status = barrier(ctx, BarrierStep))
     return status;
   seconds = monotonicSeconds() - begin;
@@ -167,7 +172,7 @@ static std::string findOverflow(tessera_rt_context *ctx) {
 
 StepRecord StepLoop::record(int64_t step, double seconds) {
   StepRecord r;
-  r.step = step;
+  r.step = data.numberBefore + step;
   r.seconds = seconds;
   if (options.rehearsal.isAsked)
     return r;
@@ -182,7 +187,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   r.tokensPerSecond = double(data.shape.rows * data.shape.length) / seconds;
   if (double best = ctx->target->secondsAtPeak())
     r.mfu = best / seconds;
-  r.dataPosition = data.position(options, step);
+  r.dataPosition = data.position(step);
   recordLoads(ctx, data.shape.rows * data.shape.length, r);
   r.overflow = findOverflow(ctx);
   const RankBlock *blocks = ctx->memory.blocks;
@@ -235,7 +240,8 @@ Status StepLoop::evaluate(int64_t step) {
     double seconds;
     Batch batch{source, i * data.shape.rows,
                 /*isHeldOut=*/!data.evaluation.isOpen()};
-    if (Status status = runProgram(step + 1, batch, seconds))
+    if (Status status =
+            runProgram(step + 1, batch, /*isEvaluation=*/true, seconds))
       return status;
     double weight = readScalar(ctx, manifest.findScalar("num_labels"));
     weight = weight > 0 ? weight : 1;
@@ -244,7 +250,7 @@ Status StepLoop::evaluate(int64_t step) {
     if (Status status = ctx->target->restore(changed))
       return status;
   }
-  log.evaluation(step, sum / weights, options.evalBatches,
+  log.evaluation(data.numberBefore + step, sum / weights, options.evalBatches,
                  monotonicSeconds() - begin);
   return TESSERA_RT_OK;
 }
@@ -253,13 +259,19 @@ void StepLoop::comparePosition() {
   const SavedState *before = data.inputs.state();
   if (!before || !manifest.isTraining() || !data.source.isOpen() ||
       before->data != describeData(options) ||
-      before->dataPosition == options.dataPosition)
+      before->dataPosition == data.beginPosition)
     return;
   log.remark(0, format("the state of --inputs goes on with sequence %lld of "
                        "the data, but this run begins with %lld: see "
                        "--data-position",
                        (long long)before->dataPosition,
-                       (long long)options.dataPosition));
+                       (long long)data.beginPosition));
+}
+
+void StepLoop::showRemark(int64_t step) {
+  std::string remark = checkpoints.takeRemark();
+  if (!remark.empty())
+    log.remark(data.numberBefore + step, remark);
 }
 
 void StepLoop::reportStop() {
@@ -312,11 +324,19 @@ Status StepLoop::run() {
   for (const std::string &note : data.weights.remarks())
     log.remark(0, note);
   comparePosition();
-  if (options.evalEvery && !stopSignal())
+  showRemark(0);
+  int64_t steps = options.steps - data.numberBefore;
+  if (steps == 0 && data.isResumed && ctx->rank == 0 && !options.quiet)
+    fprintf(stderr,
+            "step %lld is reached: --steps with a higher number goes on\n",
+            (long long)options.steps);
+  bool isEvaluated =
+      options.evalEvery && data.numberBefore % options.evalEvery == 0;
+  if (isEvaluated && steps > 0 && !stopSignal())
     if (Status status = evaluate(0))
       return status;
-  for (int64_t step = 1; step <= options.steps && !stopSignal(); ++step) {
-    int64_t first = data.position(options, step - 1);
+  for (int64_t step = 1; step <= steps && !stopSignal(); ++step) {
+    int64_t first = data.position(step - 1);
     if (data.source.wrapsIn(first))
       log.remark(step,
                  format("all %lld sequences of '%s' have been read; the first "
@@ -329,7 +349,8 @@ Status StepLoop::run() {
       if (Status status = ctx->target->save(changed))
         return status;
     double seconds;
-    if (Status status = runProgram(step, {data.source, first}, seconds))
+    if (Status status = runProgram(step, {data.source, first},
+                                   /*isEvaluation=*/false, seconds))
       return status;
     stepTimes.seconds.push_back(seconds);
     double cpu = 0;
@@ -339,15 +360,19 @@ Status StepLoop::run() {
     StepRecord result = record(step, seconds);
     if (Status status = judge(result))
       return status;
-    if (Status status = saver.saveStep(step))
+    if (Status status = checkpoints.afterStep(step))
       return status;
-    bool isLast = step == options.steps || stopSignal();
+    showRemark(step);
+    bool isLast = step == steps || stopSignal();
     summarize(step, isLast);
     if (options.evalEvery && !stopSignal() &&
-        (step % options.evalEvery == 0 || isLast))
+        ((data.numberBefore + step) % options.evalEvery == 0 || isLast))
       if (Status status = evaluate(step))
         return status;
   }
+  if (Status status = checkpoints.finish(int64_t(stepTimes.seconds.size())))
+    return status;
+  showRemark(int64_t(stepTimes.seconds.size()));
   reportStop();
   reportUnchanged();
   return TESSERA_RT_OK;

@@ -15,8 +15,8 @@
 
 #include "Report.h"
 #include "StepLog.h"
+#include "checkpoint/Checkpoints.h"
 #include "data/Manifest.h"
-#include "data/Saving.h"
 #include "data/Tokens.h"
 #include "ranks/Context.h"
 
@@ -27,7 +27,8 @@ namespace tessera::rt {
 class StepLoop {
 public:
   StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
-           const Options &options, const RunData &data, Saver &saver);
+           const Options &options, const RunData &data,
+           Checkpoints &checkpoints);
 
   /// Runs the steps, or fewer if a signal asks for an end. All ranks must have
   /// filled their arguments and passed a barrier.
@@ -43,7 +44,8 @@ public:
 private:
   /// Fills tokens and runs the program once, with a barrier of all ranks before
   /// and after.
-  Status runProgram(int64_t step, const Batch &batch, double &seconds);
+  Status runProgram(int64_t step, const Batch &batch, bool isEvaluation,
+                    double &seconds);
   /// The results of the program's last run.
   StepRecord record(int64_t step, double seconds);
   /// Undoes or refuses an invalid step.
@@ -56,6 +58,8 @@ private:
   Status returnResults();
   /// Remarks if the data does not continue where the run of --inputs ended.
   void comparePosition();
+  /// Shows what checkpoints have to say.
+  void showRemark(int64_t step);
   /// Reports that a signal ended the loop, and sets the exit code.
   void reportStop();
   /// Does the same if no step changed anything.
@@ -66,7 +70,7 @@ private:
   const Manifest &manifest;
   const Options &options;
   const RunData &data;
-  Saver &saver;
+  Checkpoints &checkpoints;
   StepLog log;
   /// The arguments that a step changes, and the results that are read after it.
   std::vector<ArenaBlock> changed, scalars;

@@ -1,0 +1,282 @@
+//===- Writer.cpp - Writing a rank's files of a checkpoint ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Writer.h. The ring has the bytes of all files, one file after the other,
+// as they are in the files.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Writer.h"
+
+#include "data/Folders.h"
+#include "data/Npy.h"
+#include "support/Hash.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+//===----------------------------------------------------------------------===//
+// The ring
+//===----------------------------------------------------------------------===//
+
+ByteRing::~ByteRing() {
+  if (memory)
+    munmap(memory, size_t(size));
+}
+
+bool ByteRing::allocate(int64_t bytes) {
+  void *address = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED)
+    return false;
+  memory = static_cast<uint8_t *>(address);
+  size = bytes;
+  // Most of the time that a first copy takes would be that of its faults.
+  madvise(memory, size_t(size), MADV_HUGEPAGE);
+  return true;
+}
+
+void ByteRing::reset() {
+  std::lock_guard<std::mutex> guard(mutex);
+  written = read = 0;
+  isCanceled = false;
+}
+
+void ByteRing::cancel() {
+  std::lock_guard<std::mutex> guard(mutex);
+  isCanceled = true;
+  changed.notify_all();
+}
+
+int64_t ByteRing::reserve(int64_t most, uint8_t *&room) {
+  std::unique_lock<std::mutex> guard(mutex);
+  changed.wait(guard, [&] { return isCanceled || written - read < size; });
+  if (isCanceled)
+    return 0;
+  room = memory + written % size;
+  return std::min({most, size - (written - read), size - written % size});
+}
+
+void ByteRing::put(int64_t bytes) {
+  std::lock_guard<std::mutex> guard(mutex);
+  written += bytes;
+  changed.notify_all();
+}
+
+int64_t ByteRing::peek(int64_t most, const uint8_t *&bytes) {
+  std::unique_lock<std::mutex> guard(mutex);
+  changed.wait(guard, [&] { return isCanceled || written > read; });
+  if (isCanceled)
+    return 0;
+  bytes = memory + read % size;
+  return std::min({most, written - read, size - read % size});
+}
+
+void ByteRing::take(int64_t bytes) {
+  std::lock_guard<std::mutex> guard(mutex);
+  read += bytes;
+  changed.notify_all();
+}
+
+//===----------------------------------------------------------------------===//
+// The copier
+//===----------------------------------------------------------------------===//
+
+/// Bytes of a block that is copied when a checkpoint begins. The next step may
+/// write to it before its fence.
+static bool isScalar(const Value &value) { return value.bytes <= 8; }
+
+CheckpointWriter::CheckpointWriter(const std::vector<CheckpointFile> &files,
+                                   const uint8_t *arena, int rank)
+    : files(files), arena(arena), rank(rank), checksums(files.size()) {
+  for (const CheckpointFile &file : files)
+    total += file.bytes;
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  cancel();
+  end();
+}
+
+std::string CheckpointWriter::allocate(int64_t bytes) {
+  return ring.allocate(bytes)
+             ? std::string()
+             : format("cannot get %lld bytes of memory for checkpoints: %s",
+                      (long long)bytes, strerror(errno));
+}
+
+void CheckpointWriter::copyBytes(const uint8_t *bytes, int64_t count) {
+  while (count > 0) {
+    uint8_t *room;
+    int64_t some = ring.reserve(count, room);
+    if (some == 0)
+      return;
+    memcpy(room, bytes, size_t(some));
+    ring.put(some);
+    bytes += some;
+    count -= some;
+  }
+}
+
+void CheckpointWriter::copyPart(const FilePart &part) {
+  // Short enough for the writer to begin soon and for a cache.
+  constexpr int64_t most = 1 << 20;
+  const uint8_t *block = arena + part.value->offsetOn(rank);
+  int64_t size = dtypeSize(part.value->dtype), count = part.box.elements();
+  for (int64_t at = 0; at < count;) {
+    uint8_t *room;
+    int64_t bytes = ring.reserve(std::min(most, (count - at) * size), room);
+    if (bytes == 0)
+      return;
+    if (int64_t some = bytes / size) {
+      copyElements(part.box, size, block, at, some, room);
+      ring.put(some * size);
+      at += some;
+      continue;
+    }
+    // An element at the ring's end.
+    uint8_t element[8];
+    copyElements(part.box, size, block, at++, 1, element);
+    copyBytes(element, size);
+  }
+}
+
+void CheckpointWriter::copy() {
+  const uint8_t *scalar = scalars.data();
+  for (const CheckpointFile &file : files) {
+    copyBytes(reinterpret_cast<const uint8_t *>(file.header.data()),
+              int64_t(file.header.size()));
+    for (const FilePart &part : file.parts) {
+      if (!isScalar(*part.value)) {
+        copyPart(part);
+        continue;
+      }
+      copyBytes(scalar, part.bytes());
+      scalar += part.bytes();
+    }
+  }
+  std::lock_guard<std::mutex> guard(mutex);
+  isCopied = true;
+  changed.notify_all();
+}
+
+//===----------------------------------------------------------------------===//
+// The writer
+//===----------------------------------------------------------------------===//
+
+std::string CheckpointWriter::writeFile(int folder, const CheckpointFile &file,
+                                        const std::string &path,
+                                        uint64_t &sum) {
+  // Pages of this size are still in a cache when they are written.
+  constexpr int64_t most = 1 << 20;
+  int fd = openat(folder, file.name.c_str(),
+                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0)
+    return describeSystemError("make", path);
+  Hasher hasher;
+  std::string fault;
+  for (int64_t left = file.bytes; left > 0 && fault.empty();) {
+    const uint8_t *bytes;
+    int64_t some = ring.peek(std::min(most, left), bytes);
+    if (some == 0) {
+      fault = "the run ends";
+      break;
+    }
+    hasher.add(bytes, size_t(some));
+    if (!writeAll(fd, bytes, size_t(some)))
+      fault = describeSystemError("write", path);
+    ring.take(some);
+    left -= some;
+  }
+  if (fault.empty() && fsync(fd) != 0)
+    fault = describeSystemError("sync", path);
+  if (close(fd) != 0 && fault.empty())
+    fault = describeSystemError("close", path);
+  sum = hasher.value();
+  return fault;
+}
+
+std::string CheckpointWriter::write(const std::string &partial) {
+  if (mkdir(partial.c_str(), 0777) != 0 && errno != EEXIST)
+    return describeSystemError("make the directory", partial);
+  int folder = open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0)
+    return describeSystemError("open the directory", partial);
+  std::string fault;
+  for (size_t i = 0; i < files.size() && fault.empty(); ++i)
+    fault = writeFile(folder, files[i], partial + "/" + files[i].name,
+                      checksums[i]);
+  if (fault.empty() && fsync(folder) != 0 && errno != EINVAL)
+    fault = describeSystemError("sync the directory", partial);
+  close(folder);
+  return fault.empty() ? finish() : fault;
+}
+
+void CheckpointWriter::work(const std::string &partial) {
+  std::string fault = write(partial);
+  if (!fault.empty())
+    ring.cancel();
+  std::lock_guard<std::mutex> guard(mutex);
+  error = fault;
+  isWritten = true;
+  changed.notify_all();
+}
+
+void CheckpointWriter::begin(const std::string &partial,
+                             std::function<std::string()> atEnd) {
+  finish = std::move(atEnd);
+  ring.reset();
+  scalars.clear();
+  for (const CheckpointFile &file : files)
+    for (const FilePart &part : file.parts)
+      if (isScalar(*part.value)) {
+        size_t used = scalars.size();
+        scalars.resize(used + size_t(part.bytes()));
+        copyBox(part.box, dtypeSize(part.value->dtype),
+                arena + part.value->offsetOn(rank), scalars.data() + used);
+      }
+  isCopied = isWritten = false;
+  error.clear();
+  waited = 0;
+  isStarted = true;
+  copier = std::thread([this] { copy(); });
+  writer = std::thread([this, partial] { work(partial); });
+}
+
+Status CheckpointWriter::wait() {
+  double begin = monotonicSeconds();
+  std::unique_lock<std::mutex> guard(mutex);
+  changed.wait(guard, [&] { return isCopied; });
+  waited += monotonicSeconds() - begin;
+  return TESSERA_RT_OK;
+}
+
+bool CheckpointWriter::isDone() {
+  std::lock_guard<std::mutex> guard(mutex);
+  return isWritten;
+}
+
+void CheckpointWriter::cancel() {
+  if (isStarted)
+    ring.cancel();
+}
+
+std::string CheckpointWriter::end() {
+  if (!isStarted)
+    return std::string();
+  copier.join();
+  writer.join();
+  isStarted = false;
+  return error;
+}
