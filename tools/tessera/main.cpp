@@ -31,6 +31,8 @@ llvm::ArrayRef<Command> tessera::getCommands() {
       {"verify", "compare a program before and after partitioning", runVerify,
        getVerifySpec},
       {"run", "run a compiled program", runRun, getRunSpec},
+      {"checkpoint", "list, show, verify or export checkpoints of a run",
+       runCheckpoint, getCheckpointSpec},
       {"plan", "price a model under a layout", runPlan, getPlanSpec},
       {"report", "draw reports and logs as a page, or compare two", runReport,
        getReportSpec},

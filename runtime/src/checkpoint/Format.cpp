@@ -17,6 +17,7 @@
 #include "tessera_manifest.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 using namespace tessera::rt;
@@ -191,14 +192,17 @@ static std::string describeOffsets(const std::vector<FilePart> &parts) {
   return text + "}";
 }
 
-/// Completes a file that has its parts' values and boxes.
+/// Completes a file that has its parts' values and boxes. The values are in one
+/// array, whose order a reader has, too.
 static void finish(CheckpointFile &file) {
   // Elements of large types come first, so that all are aligned.
-  std::stable_sort(file.parts.begin(), file.parts.end(),
-                   [](const FilePart &a, const FilePart &b) {
-                     return dtypeSize(a.value->dtype) >
-                            dtypeSize(b.value->dtype);
-                   });
+  std::sort(file.parts.begin(), file.parts.end(),
+            [](const FilePart &a, const FilePart &b) {
+              int64_t sizeOfA = dtypeSize(a.value->dtype);
+              int64_t sizeOfB = dtypeSize(b.value->dtype);
+              return sizeOfA != sizeOfB ? sizeOfA > sizeOfB
+                                        : std::less<>()(a.value, b.value);
+            });
   SafetensorsHeader header;
   header.metadata = {{"format", "pt"},
                      {"DCP_SHARDING_INFO", describeOffsets(file.parts)}};

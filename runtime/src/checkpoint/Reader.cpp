@@ -19,6 +19,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace tessera::rt;
@@ -161,6 +162,20 @@ const Value *CheckpointReader::find(const std::string &name) const {
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
+
+std::string CheckpointReader::checkSizes() const {
+  for (const CheckpointFile &file : files) {
+    struct stat info;
+    if (fstatat(fd, file.name.c_str(), &info, 0) != 0)
+      return describeSystemError("find", folder + "/" + file.name);
+    if (info.st_size != file.bytes)
+      return describeDamage(folder, file.name,
+                            format("expects %lld bytes, but got %lld",
+                                   (long long)file.bytes,
+                                   (long long)info.st_size));
+  }
+  return std::string();
+}
 
 /// Compares a file with its header and its checksum.
 static std::string verifyFile(const std::string &folder, int fd,

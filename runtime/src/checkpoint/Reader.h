@@ -50,6 +50,10 @@ public:
   /// Identifies the checkpoint, for a comparison between ranks.
   std::string fingerprint() const;
 
+  /// Compares the bytes of each file with those that the manifest implies.
+  /// Returns a message that names the first that differs, or nothing.
+  std::string checkSizes() const;
+
   /// Compares every `parts`-th file, from file `part` on, with its checksum and
   /// its header. Returns a message that names the first that differs, or
   /// nothing.

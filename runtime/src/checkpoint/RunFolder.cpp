@@ -253,13 +253,18 @@ std::string RunFolder::removeOld(const Retention &retention,
     error = checkOwner();
   std::copy_if(steps.begin(), steps.end(), std::back_inserter(whole),
                [&](int64_t step) { return !damaged.count(step); });
+  std::vector<std::string> removed;
   for (int64_t step : stepsToRemove(whole, retention)) {
-    std::string partial = partialPath(folder, step);
     std::string path = folder + "/" + stepName(step);
-    if (error.empty() && rename(path.c_str(), partial.c_str()) != 0)
+    removed.push_back(partialPath(folder, step));
+    if (error.empty() && rename(path.c_str(), removed.back().c_str()) != 0)
       error = describeSystemError("rename", path);
-    if (error.empty())
-      error = removePartial(partial);
   }
+  // A loss of power must not bring the name back and leave the files away.
+  if (error.empty() && !removed.empty())
+    error = syncFolder(folder);
+  for (const std::string &path : removed)
+    if (error.empty())
+      error = removePartial(path);
   return error;
 }

@@ -11,10 +11,12 @@
 
 #include "SavedState.h"
 
+#include "Manifest.h"
 #include "Npy.h"
 #include "support/Hash.h"
 #include "support/Json.h"
 #include "support/Support.h"
+#include "support/ThreadPool.h"
 
 #include <algorithm>
 
@@ -63,6 +65,27 @@ static std::string checksumOf(const std::string &facts) {
 std::string tessera::rt::describeState(const SavedState &state) {
   std::string facts = describeFacts(state);
   return facts + ",\n \"checksum\": \"" + checksumOf(facts) + "\"}\n";
+}
+
+std::string
+tessera::rt::writeStateManifest(const std::string &folder,
+                                const std::vector<const Value *> &values,
+                                ThreadPool &pool, SavedState state) {
+  // Other ranks may have written some of the files.
+  std::vector<std::string> errors(values.size());
+  state.files.resize(values.size());
+  pool.forEach(int64_t(values.size()), [&](int64_t i, int) {
+    const Value &value = *values[size_t(i)];
+    MappedFile file;
+    errors[size_t(i)] = file.open(folder + "/" + value.name + ".npy");
+    state.files[size_t(i)] = {value.name, dtypeName(value.dtype),
+                              value.logicalShape, file.size(),
+                              xxh64(file.data(), size_t(file.size()))};
+  });
+  for (const std::string &error : errors)
+    if (!error.empty())
+      return error;
+  return writeSynced(folder + "/" + stateManifestName, describeState(state));
 }
 
 static std::string readFile(const Json &json, SavedFile &file) {

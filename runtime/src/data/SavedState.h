@@ -20,6 +20,9 @@
 
 namespace tessera::rt {
 
+struct Value;
+class ThreadPool;
+
 constexpr const char *stateManifestName = "manifest.json";
 
 /// NAME.npy of a saved folder.
@@ -54,6 +57,13 @@ struct SavedState {
 
 /// The text of a manifest.
 std::string describeState(const SavedState &state);
+
+/// Writes the manifest of a folder that has the files of `values`, which are
+/// read back for their checksums. All fields of `state` but the files are set.
+/// Returns a message, or nothing.
+std::string writeStateManifest(const std::string &folder,
+                               const std::vector<const Value *> &values,
+                               ThreadPool &pool, SavedState state);
 
 /// Reads the text of a manifest. Returns a message, or nothing.
 std::string parseState(const std::string &text, SavedState &state);

@@ -14,7 +14,6 @@
 
 #include "Folders.h"
 #include "SavedState.h"
-#include "support/Hash.h"
 
 #include <cerrno>
 #include <cstring>
@@ -79,21 +78,7 @@ std::string Saver::writeManifest(const std::string &folder,
   saved.step = data.stepsBefore + steps;
   saved.dataPosition = data.position(steps);
   saved.data = describeData(options);
-  // Reads back the files of other ranks.
-  std::vector<std::string> errors(values.size());
-  saved.files.resize(values.size());
-  ctx->pool->forEach(int64_t(values.size()), [&](int64_t i, int) {
-    const Value &value = *values[size_t(i)];
-    MappedFile file;
-    errors[size_t(i)] = file.open(folder + "/" + value.name + ".npy");
-    saved.files[size_t(i)] = {value.name, dtypeName(value.dtype),
-                              value.logicalShape, file.size(),
-                              xxh64(file.data(), size_t(file.size()))};
-  });
-  for (const std::string &error : errors)
-    if (!error.empty())
-      return error;
-  return writeSynced(folder + "/" + stateManifestName, describeState(saved));
+  return writeStateManifest(folder, values, *ctx->pool, std::move(saved));
 }
 
 Status Saver::save(StagedFolder &folder, const std::string &path,

@@ -15,6 +15,11 @@
  *                 operation; an error number: the operation fails with it
  *   FAULT_LOG     append a line for each: "open PATH", "fsync PATH", ...
  *   FAULT_NO_EXCHANGE  renameat2 is not supported, as on NFS
+ *   FAULT_NO_LOCKS     nor are locks of files
+ *   FAULT_POWER   append a line for each operation that a loss of power may
+ *                 undo, or that an fsync covers, once it is done: "create
+ *                 PATH", "mkdir PATH", "rename FROM TO", "unlink PATH COPY",
+ *                 "rmdir PATH", "synced PATH BYTES". COPY keeps the contents
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -28,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,9 +52,9 @@ static int counts(const char *path) {
   return counter && below && path && strncmp(path, below, strlen(below)) == 0;
 }
 
-static void writeLog(const char *operation, const char *path) {
-  const char *name = getenv("FAULT_LOG");
-  char line[512];
+static void writeLine(const char *name, const char *operation,
+                      const char *path) {
+  char line[1024];
   int length = snprintf(line, sizeof(line), "%s %s\n", operation, path);
   if (!name || length >= (int)sizeof(line))
     return;
@@ -56,6 +62,22 @@ static void writeLog(const char *operation, const char *path) {
       syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND, 0666);
   syscall(SYS_write, fd, line, length);
   syscall(SYS_close, fd);
+}
+
+static void writeLog(const char *operation, const char *path) {
+  writeLine(getenv("FAULT_LOG"), operation, path);
+}
+
+/* Records an operation that has succeeded; returns its result. */
+static int done(int result, const char *operation, const char *path,
+                const char *more) {
+  char text[512];
+  int error = errno;
+  snprintf(text, sizeof(text), *more ? "%s %s" : "%s", path, more);
+  if (result >= 0 && counts(path))
+    writeLine(getenv("FAULT_POWER"), operation, text);
+  errno = error;
+  return result;
 }
 
 /* Returns the error that an operation on `path` fails with, or 0. */
@@ -95,7 +117,9 @@ int open(const char *path, int flags, ...) {
   va_end(list);
   if (fails(flags & O_CREAT ? "create" : "open", path))
     return -1;
-  return keep((int)syscall(SYS_openat, AT_FDCWD, path, flags, mode), path);
+  int isNew = flags & O_CREAT && access(path, F_OK) != 0;
+  int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+  return keep(isNew ? done(fd, "create", path, "") : fd, path);
 }
 
 int openat(int folder, const char *name, int flags, ...) {
@@ -105,9 +129,11 @@ int openat(int folder, const char *name, int flags, ...) {
   va_end(list);
   char path[512];
   snprintf(path, sizeof(path), "%s/%s", pathOf(folder), name);
-  if (fails("open", path))
+  if (fails(flags & O_CREAT ? "create" : "open", path))
     return -1;
-  return keep((int)syscall(SYS_openat, folder, name, flags, mode), path);
+  int isNew = flags & O_CREAT && access(path, F_OK) != 0;
+  int fd = (int)syscall(SYS_openat, folder, name, flags, mode);
+  return keep(isNew ? done(fd, "create", path, "") : fd, path);
 }
 
 int close(int fd) {
@@ -122,7 +148,13 @@ ssize_t write(int fd, const void *data, size_t bytes) {
 }
 
 int fsync(int fd) {
-  return fails("fsync", pathOf(fd)) ? -1 : (int)syscall(SYS_fsync, fd);
+  if (fails("fsync", pathOf(fd)))
+    return -1;
+  char size[32];
+  struct stat info;
+  snprintf(size, sizeof(size), "%lld",
+           fstat(fd, &info) == 0 ? (long long)info.st_size : -1ll);
+  return done((int)syscall(SYS_fsync, fd), "synced", pathOf(fd), size);
 }
 
 int ftruncate(int fd, off_t size) {
@@ -140,20 +172,47 @@ int flock(int fd, int operation) {
                                     : (int)syscall(SYS_flock, fd, operation);
 }
 
+int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void *argument = va_arg(list, void *);
+  va_end(list);
+  if (command == F_OFD_SETLK && getenv("FAULT_NO_LOCKS")) {
+    errno = ENOLCK;
+    return -1;
+  }
+  return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
 int mkdir(const char *path, mode_t mode) {
-  return fails("mkdir", path) ? -1 : (int)syscall(SYS_mkdir, path, mode);
+  return fails("mkdir", path)
+             ? -1
+             : done((int)syscall(SYS_mkdir, path, mode), "mkdir", path, "");
 }
 
 int rmdir(const char *path) {
-  return fails("rmdir", path) ? -1 : (int)syscall(SYS_rmdir, path);
+  return fails("rmdir", path)
+             ? -1
+             : done((int)syscall(SYS_rmdir, path), "rmdir", path, "");
 }
 
 int unlink(const char *path) {
-  return fails("unlink", path) ? -1 : (int)syscall(SYS_unlink, path);
+  if (fails("unlink", path))
+    return -1;
+  const char *power = getenv("FAULT_POWER");
+  if (!power || !counts(path))
+    return (int)syscall(SYS_unlink, path);
+  static _Atomic int number;
+  char copy[512];
+  snprintf(copy, sizeof(copy), "%s.%d.%d", power, getpid(),
+           atomic_fetch_add(&number, 1));
+  return done((int)syscall(SYS_rename, path, copy), "unlink", path, copy);
 }
 
 int rename(const char *from, const char *to) {
-  return fails("rename", from) ? -1 : (int)syscall(SYS_rename, from, to);
+  return fails("rename", from)
+             ? -1
+             : done((int)syscall(SYS_rename, from, to), "rename", from, to);
 }
 
 int renameat2(int fromFolder, const char *from, int toFolder, const char *to,
