@@ -170,6 +170,9 @@ Arguments ReadFlagOp::getCallArguments() {
   return {offset(getOffset()), {CallArgument::Result}};
 }
 
+StringRef StateFenceOp::getCallee() { return "tessera_rt_state_fence"; }
+Arguments StateFenceOp::getCallArguments() { return {}; }
+
 StringRef BlockBeginOp::getCallee() { return "tessera_rt_block_begin"; }
 Arguments BlockBeginOp::getCallArguments() {
   return {offset(getOffset()), int64(getBytes()), int32(getForget())};

@@ -128,6 +128,20 @@ def RT_ReadFlagOp : RT_CallOp<"read_flag"> {
   let assemblyFormat = "$offset attr-dict `:` type($flag)";
 }
 
+def RT_StateFenceOp : RT_CallOp<"state_fence"> {
+  let summary = "state may change from here on: tessera_rt_state_fence";
+  let description = [{
+    Stands before the first op that writes into the block of a donated argument of
+    more than one element: a checkpoint of the state before the step may still be
+    reading it.
+
+    ```mlir
+    rt.state_fence
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def RT_BlockBeginOp : RT_CallOp<"block_begin"> {
   let summary = "a block of memory begins: tessera_rt_block_begin";
   let description = [{

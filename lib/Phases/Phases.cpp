@@ -215,6 +215,7 @@ static void buildSchedule(OpPassManager &pm, const PipelineOptions &options) {
 
 static void buildRT(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCheckCollectivesPass());
+  pm.addPass(createFenceStatePass());
   LowerToRTPassOptions lowering;
   lowering.program = options.program;
   pm.addPass(createLowerToRTPass(lowering));

@@ -91,6 +91,13 @@ Status CudaTarget::readFlag(int64_t offset, int64_t &flag) {
   return TESSERA_RT_OK;
 }
 
+Status CudaTarget::stateFence() {
+  // The calls before it only read state; those after it are not enqueued yet.
+  // Neither a noting run nor one that is recorded executes anything.
+  return ctx->stateReader && !isNoting ? ctx->stateReader->wait()
+                                       : TESSERA_RT_OK;
+}
+
 Status CudaTarget::beginBlock(const ArenaBlock &block, bool forget) {
   noted.guardsBlocks = true;
   if (isNoting)
@@ -311,8 +318,9 @@ Status CudaTarget::captureStep() {
 }
 
 Status CudaTarget::enqueueStep() {
-  // The first step touches all memory, so it is not recorded.
-  if (stepsEnqueued == 0 || !usesGraph)
+  // The first step touches all memory, so it is not recorded. A graph would not
+  // wait for the reader of the state.
+  if (stepsEnqueued == 0 || !usesGraph || ctx->stateReader)
     return program(ctx);
   if (!graph.handle)
     if (Status status = captureStep())

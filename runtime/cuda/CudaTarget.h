@@ -9,7 +9,8 @@
 // of the program only notes its requirements, so that libraries, working memory
 // and communicators exist before the first step. The second call enqueues the
 // work directly, and the third records it as a graph, which all later steps
-// replay.
+// replay. While the state of the step before is being read, a step is enqueued
+// directly, too, and the host waits at its fence.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,6 +80,7 @@ public:
   Status fill(int64_t elementSize, int64_t offset, int64_t count,
               int64_t bits) override;
   Status readFlag(int64_t offset, int64_t &flag) override;
+  Status stateFence() override;
   Status beginBlock(const ArenaBlock &block, bool forget) override;
   Status endBlock(const ArenaBlock &block, bool forget) override;
   bool multiplies(int64_t dtype, int64_t cDtype) const override;

@@ -10,7 +10,7 @@
 // which the compiler writes and the runtime reads. Both take the names of its
 // members from this file. Bytes and offsets are those of one rank's arena.
 //
-//   {"version": 6, "program": "gpt2", "hash": "9f86d081884c7d65", "ranks": 4,
+//   {"version": 7, "program": "gpt2", "hash": "9f86d081884c7d65", "ranks": 4,
 //    "mesh": [{"name": "dp", "size": 2}, {"name": "tp", "size": 2}],
 //    "arena_bytes": 1048576, "plan": ["line", ...],
 //    "memory": {"parameters": 4096},

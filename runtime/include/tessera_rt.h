@@ -43,7 +43,7 @@ extern "C" {
 
 /// Version of this ABI and of the manifest. A program whose manifest names
 /// another version is refused at start.
-#define TESSERA_RT_ABI_VERSION 6
+#define TESSERA_RT_ABI_VERSION 7
 
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
@@ -173,6 +173,14 @@ int32_t tessera_rt_fill(tessera_rt_context *ctx, int64_t element_size,
 /// second, so that each loop runs once.
 int32_t tessera_rt_read_flag(tessera_rt_context *ctx, int64_t offset,
                              int64_t *flag);
+
+/// Returns once the state of the step before has been read: a checkpoint copies
+/// parameters and state while the next step runs. A step calls it once, before
+/// it writes the first byte of an argument that is donated and has more than
+/// one element on this rank (of others a checkpoint has a copy as it begins),
+/// and not at all if it writes none. A recorded step of a device has no such
+/// call.
+int32_t tessera_rt_state_fence(tessera_rt_context *ctx);
 
 /// These functions are for programs that watch their memory. A watched block is
 /// the `bytes` at `offset` plus the TESSERA_RT_CANARY_BYTES after it. `begin`

@@ -64,4 +64,25 @@ def PlanPipelinePass : Pass<"rt-plan-pipeline", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
+def FenceStatePass : Pass<"rt-fence-state", "::mlir::ModuleOp"> {
+  let summary = "marks the point in a step from which on state changes";
+  let description = [{
+    After the arena is planned. Puts one `rt.state_fence` into a step function, in
+    front of the first op that writes into the block of a donated argument of more
+    than one element. The planned bytes decide: a result that overlaps the block
+    writes into it, wherever it goes; a collective writes from its start on. An op
+    in a loop counts as the loop. Tasks of a pipeline must not write such blocks.
+
+    ```mlir
+    %1 = rt.kernel @sgd(%p, %g) {rt.offsets = array<i64: 0>} : ...
+    ```
+    becomes, where `%p` is donated and has offset 0,
+    ```mlir
+    rt.state_fence
+    %1 = rt.kernel @sgd(%p, %g) {rt.offsets = array<i64: 0>} : ...
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 #endif // TESSERA_MEMORY_PASSES_TD

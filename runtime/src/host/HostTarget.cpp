@@ -44,6 +44,10 @@ Status HostTarget::readFlag(int64_t offset, int64_t &flag) {
   return TESSERA_RT_OK;
 }
 
+Status HostTarget::stateFence() {
+  return ctx->stateReader ? ctx->stateReader->wait() : TESSERA_RT_OK;
+}
+
 Status HostTarget::beginBlock(const ArenaBlock &block, bool forget) {
   host::beginBlock(ctx, block, forget);
   return TESSERA_RT_OK;

@@ -68,6 +68,7 @@ public:
   Status fill(int64_t elementSize, int64_t offset, int64_t count,
               int64_t bits) override;
   Status readFlag(int64_t offset, int64_t &flag) override;
+  Status stateFence() override;
   Status beginBlock(const ArenaBlock &block, bool forget) override;
   Status endBlock(const ArenaBlock &block, bool forget) override;
   bool multiplies(int64_t dtype, int64_t cDtype) const override {

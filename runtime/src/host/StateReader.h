@@ -1,4 +1,4 @@
-//===- StateReader.h - A reader of the state of a step ----------*- C++ -*-===//
+//===- StateReader.h - A reader of state during a step ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,12 +12,14 @@
 
 namespace tessera::rt {
 
-/// Reads parameters and state while the next step runs its forward and
-/// backward. That step waits for it before it changes them.
+/// Reads parameters and state, as the step before left them, while the next
+/// step runs. Arguments of one element may change at any time of the step, so
+/// they must have been read before it.
 class StateReader {
 public:
   virtual ~StateReader() = default;
-  /// Waits until the state of the step before has been read.
+  /// Waits until the state of the step before has been read. May be called
+  /// several times in a step.
   virtual Status wait() = 0;
 };
 

@@ -129,6 +129,8 @@ public:
   virtual Status fill(int64_t elementSize, int64_t offset, int64_t count,
                       int64_t bits) = 0;
   virtual Status readFlag(int64_t offset, int64_t &flag) = 0;
+  /// Waits for the reader of the state of the step before, if there is one.
+  virtual Status stateFence() = 0;
   virtual Status beginBlock(const ArenaBlock &block, bool forget) = 0;
   virtual Status endBlock(const ArenaBlock &block, bool forget) = 0;
   virtual bool multiplies(int64_t dtype, int64_t cDtype) const = 0;

@@ -16,6 +16,7 @@
 #include "Control.h"
 #include "Operation.h"
 #include "host/Scratch.h"
+#include "host/StateReader.h"
 #include "host/Target.h"
 #include "support/ThreadPool.h"
 #include "support/Timeouts.h"
@@ -114,6 +115,8 @@ struct tessera_rt_context {
   std::unique_ptr<tessera::rt::Target> target;
   /// Null if the operands are in the host's arenas.
   tessera::rt::DataMover *mover = nullptr;
+  /// Null if nothing reads the state of the step before.
+  tessera::rt::StateReader *stateReader = nullptr;
   std::vector<std::unique_ptr<tessera::rt::Group>> groups;
   tessera::rt::Operation operations[tessera::rt::numSlots];
   /// Seconds that a wait for other ranks may last.

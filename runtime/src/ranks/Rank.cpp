@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The small entry points: the rank's number, the address of its arena, and
-// launching generated kernels.
+// The small entry points: the rank's number, the address of its arena, the
+// fence before state changes, and launching generated kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +31,10 @@ extern "C" int64_t tessera_rt_axis_offset(tessera_rt_context *ctx,
   for (int32_t i = 0; i < num_axes; ++i)
     index = index * axes[2 * i + 1] + ctx->rank / axes[2 * i] % axes[2 * i + 1];
   return index * local_size;
+}
+
+extern "C" int32_t tessera_rt_state_fence(tessera_rt_context *ctx) {
+  return ctx->target->stateFence();
 }
 
 extern "C" int32_t tessera_rt_launch(tessera_rt_context *ctx,

@@ -46,6 +46,7 @@ int StepLoop::stopSignal() const {
 }
 
 Status StepLoop::returnResults() {
+  bool isFenced = false;
   for (const Value &value : manifest.arguments) {
     if (value.donate < 0 || !value.isOn(ctx->rank))
       continue;
@@ -53,6 +54,11 @@ Status StepLoop::returnResults() {
     int64_t to = value.offsetOn(ctx->rank), from = result.offsetOn(ctx->rank);
     if (from == to)
       continue;
+    // The program has no fence for state that is moved after it.
+    if (!isFenced)
+      if (Status status = ctx->target->stateFence())
+        return status;
+    isFenced = true;
     if (Status status = ctx->target->move(to, from, value.bytes))
       return status;
   }

@@ -111,6 +111,8 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   rt.call_copy 4 [4, 8] from 0 [16, 1] to 4096 [8, 1] start %o dim 0
   // CHECK: rt.read_flag 4096 : i1
   %flag = rt.read_flag 4096 : i1
+  // CHECK: rt.state_fence
+  rt.state_fence
   // CHECK: rt.call_fill 4 count 64 bits 0 to 4096
   rt.call_fill 4 count 64 bits 0 to 4096
   // CHECK: rt.call_scaled_matmul accumulate <batch = 1, {{.*}}> [f8E4M3FN, f8E5M2, f32] at [0, 64, 128, 192, 256]

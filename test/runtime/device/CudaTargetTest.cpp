@@ -78,6 +78,8 @@ static int32_t step(tessera_rt_context *ctx) {
     status = tessera_rt_copy(ctx, 4, 2, shape, yOffset, rows, nullptr, zOffset,
                              columns, nullptr);
   if (!status)
+    status = tessera_rt_state_fence(ctx);
+  if (!status)
     status = tessera_rt_matmul(ctx, &d, arena + zOffset, arena + yOffset,
                                arena + xOffset, nullptr, nullptr);
   if (!status)
@@ -184,6 +186,59 @@ TEST_F(CudaTargetTest, replayed_steps_compute_what_the_first_does) {
                     std::string::npos,
                 graph);
       calls = 0;
+    }
+}
+
+namespace {
+/// Takes the state at the last moment.
+struct LateReader : StateReader {
+  SingleRank *rank = nullptr;
+  CudaTarget *target = nullptr;
+  int waits = 0;
+  Status status = TESSERA_RT_OK;
+  std::vector<float> seen = std::vector<float>(n);
+
+  Status wait() override {
+    ++waits;
+    if (Status failed = target->fetch({{xOffset, n * 4}}))
+      return failed;
+    memcpy(seen.data(), rank->arena() + xOffset, n * 4);
+    return status;
+  }
+};
+} // namespace
+
+TEST_F(CudaTargetTest, a_step_waits_for_the_reader_of_state) {
+  for (bool graph : {true, false})
+    for (uint64_t seed : {0, 1, 2, 3, 4}) {
+      options.noGraph = !graph;
+      calls = 0;
+      open(seed);
+      std::vector<float> x(n, 1);
+      float loss = 0;
+      put(xOffset, x);
+      put(lossOffset, {0});
+      LateReader reader;
+      reader.rank = rank.get();
+      reader.target = &target();
+      // The first step, the one that would be recorded, and a later one.
+      for (int i = 0; i < 7; ++i) {
+        bool isRead = i % 3 != 2;
+        ctx()->stateReader = isRead ? &reader : nullptr;
+        int before = calls, waits = reader.waits;
+        ASSERT_EQ(target().step(), 0) << failure();
+        EXPECT_EQ(reader.waits - waits, isRead);
+        if (isRead)
+          EXPECT_EQ(reader.seen, x) << "step " << i << " seed " << seed;
+        // Without a reader the step is recorded once, then replayed.
+        EXPECT_EQ(calls - before, isRead || !graph || i == 2);
+        reference(x, loss);
+        EXPECT_EQ(get(xOffset, n), x) << "step " << i << " seed " << seed;
+        EXPECT_EQ(get(lossOffset, 1)[0], loss);
+      }
+      reader.status = TESSERA_RT_SYSTEM;
+      ctx()->stateReader = &reader;
+      EXPECT_EQ(target().step(), TESSERA_RT_SYSTEM);
     }
 }
 
