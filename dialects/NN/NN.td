@@ -36,7 +36,8 @@ def NN_Dialect : Dialect {
     on ops that are at a seam (the residual stream); and `nn.init`. A parameter
     with `nn.frozen` is not trained. State of
     training carries `nn.state`, its own name, and `nn.of`, the name of the
-    parameter that it belongs to. Names become those of files: a name has
+    parameter that it belongs to; a scalar that the run sets before a step
+    carries `nn.control`, its name. Names become those of files: a name has
     1 to 251 bytes, no `/` and no control characters, and is not `..`.
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -64,6 +65,15 @@ def NN_Dialect : Dialect {
     /// Name of a tensor of training state ("blocks.3.attn.wq.m"), on a function
     /// argument of a training step.
     static constexpr ::llvm::StringLiteral kStateAttr = "nn.state";
+    /// Name of a scalar of f32 that the run sets before a training step, on a
+    /// function argument: a step whose gradient norm is not below "norm_limit",
+    /// or whose loss is not below "loss_limit", changes no donated argument.
+    static constexpr ::llvm::StringLiteral kControlAttr = "nn.control";
+    static constexpr ::llvm::StringLiteral kNormLimit = "norm_limit";
+    static constexpr ::llvm::StringLiteral kLossLimit = "loss_limit";
+    /// The attributes that name an argument: it has one of them at most.
+    static constexpr ::llvm::StringRef kArgumentNames[] = {
+        kParamAttr, kStateAttr, kInputAttr, kControlAttr};
     /// Name of the parameter that a tensor of training state belongs to, on the
     /// same argument; state of the whole step (its count) has none. A normal
     /// `nn.init` draws the numbers of that parameter: a master copy starts with

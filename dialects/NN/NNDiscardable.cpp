@@ -260,8 +260,6 @@ static LogicalResult verifyTrained(const AttributePosition &position,
          << attr.getValue() << " on " << position.type;
 }
 
-static constexpr StringRef kArgumentNames[] = {
-    NNDialect::kParamAttr, NNDialect::kStateAttr, NNDialect::kInputAttr};
 static constexpr StringRef kResultNames[] = {NNDialect::kOutputAttr};
 
 /// Whether NAME.npy is a valid file name without a folder.
@@ -302,7 +300,7 @@ static LogicalResult verifyName(const AttributePosition &position,
            << ": expects a ranked tensor but got " << position.type;
   bool ofArgument = position.holder == kOnArgument;
   ArrayRef<StringRef> keys =
-      ofArgument ? ArrayRef(kArgumentNames) : ArrayRef(kResultNames);
+      ofArgument ? ArrayRef(NNDialect::kArgumentNames) : ArrayRef(kResultNames);
   if (!isFirstWith(position, keys))
     return success();
   auto func = cast<FunctionOpInterface>(position.op);
@@ -325,10 +323,27 @@ static LogicalResult verifyName(const AttributePosition &position,
   return success();
 }
 
+/// Checks the name and the type of a control.
+static LogicalResult verifyControl(const AttributePosition &position,
+                                   NamedAttribute attr) {
+  auto name = dyn_cast<StringAttr>(attr.getValue());
+  auto type = dyn_cast<RankedTensorType>(position.type);
+  bool isKnown = name && (name.getValue() == NNDialect::kNormLimit ||
+                          name.getValue() == NNDialect::kLossLimit);
+  if (isKnown && type && type.getRank() == 0 && type.getElementType().isF32())
+    return verifyName(position, attr);
+  return position.op->emitError()
+         << "argument " << position.index << ": nn.control: expects \""
+         << NNDialect::kNormLimit << "\" or \"" << NNDialect::kLossLimit
+         << "\" on a tensor<f32> but got " << attr.getValue() << " on "
+         << position.type;
+}
+
 static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kParamAttr, kOnArgument, verifyName},
     {NNDialect::kStateAttr, kOnArgument, verifyName},
     {NNDialect::kInputAttr, kOnArgument, verifyName},
+    {NNDialect::kControlAttr, kOnArgument, verifyControl},
     {NNDialect::kOfAttr, kOnArgument, verifyFileName},
     {NNDialect::kMasterAttr, kOnArgument, expectUnit},
     {NNDialect::kVocabAttr, kOnArgument, verifyVocab},

@@ -232,10 +232,9 @@ collectResults(ArrayRef<func::FuncOp> steps,
   return values;
 }
 
-/// Returns the name of an argument: a parameter, state or an input.
+/// Returns the name of an argument, its number if it has none.
 static std::string getArgumentName(func::FuncOp step, unsigned i) {
-  for (StringRef key : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
-                        nn::NNDialect::kInputAttr})
+  for (StringRef key : nn::NNDialect::kArgumentNames)
     if (auto name = step.getArgAttrOfType<StringAttr>(i, key))
       return name.str();
   return "arg" + std::to_string(getArgumentNumber(step, i));
@@ -268,6 +267,8 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
     bool isMaster = bool(step.getArgAttr(i, nn::NNDialect::kMasterAttr));
     if (of && (isMaster || (init && init.getKind() == nn::InitKind::Normal)))
       value[manifest::value::kOf] = of.getValue();
+  } else if (step.getArgAttr(i, nn::NNDialect::kControlAttr)) {
+    value[manifest::value::kRole] = manifest::role::kControl;
   } else {
     auto shift =
         step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kLabelShiftAttr);

@@ -20,8 +20,7 @@ using namespace tessera::interp;
 //===----------------------------------------------------------------------===//
 
 std::string interp::getArgumentName(func::FuncOp function, unsigned index) {
-  for (StringRef key : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
-                        nn::NNDialect::kInputAttr})
+  for (StringRef key : nn::NNDialect::kArgumentNames)
     if (auto name = function.getArgAttrOfType<StringAttr>(index, key))
       return name.str();
   return "arg" + std::to_string(index);
@@ -249,7 +248,9 @@ FailureOr<RankTensors> interp::makeInputs(func::FuncOp function,
              << type;
     auto tensor = std::make_shared<Tensor>(type);
     Random random(options.seed, getRandomName(function, i));
-    if (tensor->getElementType().isFloat())
+    if (function.getArgAttr(i, nn::NNDialect::kControlAttr))
+      (*tensor)[0] = floatCell(INFINITY);
+    else if (tensor->getElementType().isFloat())
       fillFloats(*tensor, random,
                  Random(options.seed, getRandomName(function, i) + ".kind"),
                  getFloatInit(function, i, tensor->getNumElements()), options);

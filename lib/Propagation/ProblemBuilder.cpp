@@ -164,8 +164,7 @@ std::string ProblemBuilder::describe(unsigned tensor) const {
     os << " of " << arg.getOwner()->getParentOp()->getName();
     return text;
   }
-  for (StringRef name : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
-                         nn::NNDialect::kInputAttr})
+  for (StringRef name : nn::NNDialect::kArgumentNames)
     if (auto attr = func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), name))
       os << ' ' << attr;
   return text;

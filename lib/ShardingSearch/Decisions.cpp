@@ -172,8 +172,7 @@ LogicalResult Subjects::forEachSum(ModuleOp module, OnSum visit) {
 
 /// Returns `blocks.#.wq `; empty for an argument without a name.
 static std::string getNameClass(FunctionOpInterface func, unsigned argument) {
-  for (StringRef attr : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
-                         nn::NNDialect::kInputAttr})
+  for (StringRef attr : nn::NNDialect::kArgumentNames)
     if (auto text = func.getArgAttrOfType<StringAttr>(argument, attr))
       return getClass(text.getValue()) + " ";
   return "";

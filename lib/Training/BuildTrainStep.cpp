@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds `@train_step(parameters, state, batch)` from a forward function and
-// replaces it. Gradients belong to the sum of the tokens' losses and are not
-// normalized before the optimizer, which scales them once by the true number of
-// labels of the whole batch.
+// Builds `@train_step(parameters, state, batch, limits)` from a forward
+// function and replaces it. Gradients belong to the sum of the tokens' losses
+// and are not normalized before the optimizer, which scales them once by the
+// true number of labels of the whole batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,8 +119,8 @@ bool TrainStepBuilder::reducesEach() const {
 }
 
 LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
-  unsigned firstInput = types.size() - trained.inputs.size();
-  SmallVector<Value> slices(step.getArguments().drop_front(firstInput));
+  SmallVector<Value> slices(
+      step.getArguments().slice(numDonated, trained.inputs.size()));
   auto make = [&](TypeRange types) {
     return dist::AccumulateOp::create(builder, loc, types, plan.microBatches,
                                       reducesEach(), slices);
@@ -241,11 +241,32 @@ void TrainStepBuilder::updateBias(TrainedParameter &parameter,
           ->getResult(0);
 }
 
-/// Halves the loss scale after an overflow; doubles it after the plan's number
-/// of steps without one.
-void TrainStepBuilder::updateLossScale(OptimizerBuilder &optimizer,
-                                       Value skip) {
+/// Returns whether the step changes nothing: true if the norm or the loss is
+/// NaN or not below its limit.
+Value TrainStepBuilder::buildSkip(Value norm, Value loss) {
   ElementwiseBuilder b{builder, loc};
+  auto isOver = [&](Value value, unsigned limit) {
+    return b.compare(arith::CmpFPredicate::UGE, value,
+                     b.cast(getArgument(limit), wide));
+  };
+  return b.make<arith::OrIOp>(isOver(norm, normLimit), isOver(loss, lossLimit));
+}
+
+/// Halves the loss scale after an overflow; doubles it after the plan's number
+/// of steps without one. Keeps it in other steps that change nothing. Returns
+/// the norm, infinite after an overflow.
+Value TrainStepBuilder::updateLossScale(OptimizerBuilder &optimizer, Value norm,
+                                        Value skip) {
+  ElementwiseBuilder b{builder, loc};
+  double most = std::numeric_limits<double>::infinity();
+  Value infinity = optimizer.scalar(most);
+  // Also true for NaN.
+  Value overflows = b.compare(arith::CmpFPredicate::UGE, norm, infinity);
+  // No norm is below a limit of -infinity: the step is an evaluation.
+  Value mayChange =
+      b.compare(arith::CmpFPredicate::OGT, b.cast(getArgument(normLimit), wide),
+                optimizer.scalar(-most));
+  Value shrinks = b.make<arith::AndIOp>(overflows, mayChange);
   Value scale = getArgument(lossScale);
   Value zero = optimizer.scalar(0), one = optimizer.scalar(1);
   Value good = b.add(getArgument(goodSteps), one);
@@ -254,8 +275,13 @@ void TrainStepBuilder::updateLossScale(OptimizerBuilder &optimizer,
   Value grown = b.select(isFull, b.mul(scale, optimizer.scalar(2)), scale);
   Value shrunk =
       b.make<arith::MaximumFOp>(one, b.mul(scale, optimizer.scalar(0.5)));
-  results[lossScale] = b.select(skip, shrunk, grown);
-  results[goodSteps] = b.select(skip, zero, b.select(isFull, zero, good));
+  auto update = [&](unsigned number, Value afterOverflow, Value otherwise) {
+    Value kept = b.select(skip, getArgument(number), otherwise);
+    results[number] = b.select(shrinks, afterOverflow, kept);
+  };
+  update(lossScale, shrunk, grown);
+  update(goodSteps, zero, b.select(isFull, zero, good));
+  return b.select(overflows, infinity, norm);
 }
 
 void TrainStepBuilder::buildStep() {
@@ -280,19 +306,12 @@ void TrainStepBuilder::buildStep() {
       gradients.push_back(parameter.gradient);
   Value norm = b.div(optimizer.buildNorm(gradients), divisor);
   Value gradScale = b.div(optimizer.buildClip(norm), divisor);
-  Value next = b.add(getArgument(stepCount), one), skip;
+  Value next = b.add(getArgument(stepCount), one);
   optimizer.buildSchedule(next);
-  if (mayOverflow()) {
-    // Also true for NaN.
-    Value infinity = optimizer.scalar(std::numeric_limits<double>::infinity());
-    skip = b.compare(arith::CmpFPredicate::UGE, norm, infinity);
-    next = b.select(skip, getArgument(stepCount), next);
-    if (scalesLoss()) {
-      norm = b.select(skip, infinity, norm);
-      updateLossScale(optimizer, skip);
-    }
-  }
-  results[stepCount] = next;
+  Value skip = buildSkip(norm, loss);
+  if (scalesLoss())
+    norm = updateLossScale(optimizer, norm, skip);
+  results[stepCount] = b.select(skip, getArgument(stepCount), next);
   updateParameters(optimizer, gradScale, skip);
   for (TrainedParameter &parameter : parameters)
     if (parameter.load && plan.balanceRate != 0)
@@ -308,9 +327,8 @@ void TrainStepBuilder::buildStep() {
   output("num_labels", count);
   if (aux)
     output("aux_loss", aux);
-  if (skip)
-    output("skipped",
-           b.make<arith::UIToFPOp>(RankedTensorType::get({}, wide), skip));
+  output("skipped",
+         b.make<arith::UIToFPOp>(RankedTensorType::get({}, wide), skip));
 }
 
 void TrainStepBuilder::finish() {
@@ -340,6 +358,7 @@ LogicalResult TrainStepBuilder::run() {
   findLayouts();
   addArguments();
   addBatchArguments(split);
+  addLimits();
   createFunction();
   if (failed(buildAccumulate(split))) {
     step.erase();

@@ -202,6 +202,17 @@ void TrainStepBuilder::addBatchArguments(const BatchSplit &split) {
   }
 }
 
+/// Adds the limits of norm and loss.
+void TrainStepBuilder::addLimits() {
+  auto add = [&](StringRef name) {
+    return addArgument(
+        RankedTensorType::get({}, builder.getF32Type()),
+        named(NNDialect::kControlAttr, builder.getStringAttr(name)), loc);
+  };
+  normLimit = add(NNDialect::kNormLimit);
+  lossLimit = add(NNDialect::kLossLimit);
+}
+
 void TrainStepBuilder::createFunction() {
   builder.setInsertionPoint(forward);
   step = func::FuncOp::create(builder, loc, "train_step",

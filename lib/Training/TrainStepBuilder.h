@@ -57,9 +57,6 @@ public:
 private:
   bool isNarrow() const { return plan.precision != Precision::F32; }
   bool scalesLoss() const { return plan.precision == Precision::F16; }
-  /// True if a step without a finite norm is expected, and changes nothing: its
-  /// loss may be scaled too far, or experts may have too little room.
-  bool mayOverflow() const { return scalesLoss() || plan.moeRoom > 0; }
   mlir::Type getParameterElement(mlir::Type was) const;
 
   mlir::LogicalResult collectParameters();
@@ -77,6 +74,7 @@ private:
   void addParameter(TrainedParameter &parameter);
   void addArguments();
   void addBatchArguments(const BatchSplit &split);
+  void addLimits();
   void createFunction();
   mlir::LogicalResult buildAccumulate(const BatchSplit &split);
   bool isQuantizable(const TrainedParameter &parameter);
@@ -90,7 +88,9 @@ private:
                         mlir::Value skip);
   void updateBias(TrainedParameter &parameter, OptimizerBuilder &optimizer,
                   mlir::Value skip);
-  void updateLossScale(OptimizerBuilder &optimizer, mlir::Value skip);
+  mlir::Value buildSkip(mlir::Value norm, mlir::Value loss);
+  mlir::Value updateLossScale(OptimizerBuilder &optimizer, mlir::Value norm,
+                              mlir::Value skip);
   void finish();
 
   dist::ShardingAttr toAttr(const Sharding &sharding) const {
@@ -113,6 +113,8 @@ private:
   /// Element type of state and of the optimizer's scalars.
   mlir::Type wide;
   unsigned stepCount = 0, lossScale = 0, goodSteps = 0, numDonated = 0;
+  /// The arguments that a step's norm and loss must be below to change others.
+  unsigned normLimit = 0, lossLimit = 0;
 
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<mlir::DictionaryAttr> attrs;

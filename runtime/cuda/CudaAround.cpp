@@ -53,8 +53,7 @@ CudaTarget::~CudaTarget() {
   matmuls.reset();
   cudnn.reset();
   kernels.reset();
-  for (void *memory :
-       {static_cast<void *>(deviceArena), workspace, counts, aside})
+  for (void *memory : {static_cast<void *>(deviceArena), workspace, counts})
     if (memory)
       device->release(memory);
   for (void *memory : {staging, stagedCounts})
@@ -169,37 +168,6 @@ Status CudaTarget::move(int64_t to, int64_t from, int64_t bytes) {
     return TESSERA_RT_OK;
   return check(
       device->copy(compute, deviceArena + to, deviceArena + from, bytes));
-}
-
-Status CudaTarget::copyAside(const std::vector<ArenaBlock> &blocks, bool back) {
-  uint8_t *at = static_cast<uint8_t *>(aside);
-  for (const ArenaBlock &block : blocks) {
-    uint8_t *inArena = deviceArena + block.offset;
-    if (block.bytes > 0)
-      if (Status status = check(device->copy(compute, back ? inArena : at,
-                                             back ? at : inArena, block.bytes)))
-        return status;
-    at += block.bytes;
-  }
-  return TESSERA_RT_OK;
-}
-
-Status CudaTarget::save(const std::vector<ArenaBlock> &blocks) {
-  int64_t total = 0;
-  for (const ArenaBlock &block : blocks)
-    total += block.bytes;
-  if (total > asideBytes) {
-    if (aside)
-      device->release(aside);
-    if (Status status = check(device->allocate(total, aside)))
-      return status;
-    asideBytes = total;
-  }
-  return copyAside(blocks, /*back=*/false);
-}
-
-Status CudaTarget::restore(const std::vector<ArenaBlock> &blocks) {
-  return copyAside(blocks, /*back=*/true);
 }
 
 //===----------------------------------------------------------------------===//

@@ -114,8 +114,6 @@ public:
   Status clear(const ArenaBlock &block) override;
   Status fetch(const std::vector<ArenaBlock> &blocks) override;
   Status move(int64_t to, int64_t from, int64_t bytes) override;
-  Status save(const std::vector<ArenaBlock> &blocks) override;
-  Status restore(const std::vector<ArenaBlock> &blocks) override;
   Status step() override;
 
   void measure(MemoryUse &use, const Manifest &manifest,
@@ -167,7 +165,6 @@ private:
   Status fetchBlocks(const std::vector<ArenaBlock> &blocks);
   /// Waits for all enqueued work, until the timeout.
   Status waitForDevice();
-  Status copyAside(const std::vector<ArenaBlock> &blocks, bool back);
 
   std::unique_ptr<Device> device;
   std::unique_ptr<Kernels> kernels;
@@ -196,8 +193,6 @@ private:
   /// memory after a step.
   void *counts = nullptr, *stagedCounts = nullptr;
   int64_t countBytes = 0;
-  void *aside = nullptr;
-  int64_t asideBytes = 0;
 
   bool isNoting = false;
   StepNotes noted;

@@ -55,6 +55,12 @@
 // "grad_norm", "lr", "num_labels" and "skipped" (1 if the step changed nothing)
 // that exist and have one element are read after every step.
 //
+// Limits. A step whose "grad_norm" is not below the argument "norm_limit", or
+// whose "loss" is not below "loss_limit", leaves all donated arguments as they
+// were, on all ranks; a NaN is below no limit. Both are +infinity in training
+// and -infinity in evaluation. A step whose norm is not finite changes the
+// state "loss_scale" all the same, unless "norm_limit" is -infinity.
+//
 // Initial values. The value of an element is a function of the seed, the
 // argument's name and the element's linear index in the logical shape, so it is
 // the same under every mesh. Elements in the padding are zero.
@@ -214,6 +220,9 @@ inline constexpr char kLabels[] = "labels";
 inline constexpr char kStarts[] = "starts";
 /// Read from --inputs only, or initialised from `init` if there is one.
 inline constexpr char kInput[] = "input";
+/// One f32 that the run sets, on each rank that has it: "norm_limit" or
+/// "loss_limit".
+inline constexpr char kControl[] = "control";
 } // namespace role
 
 namespace init {

@@ -7,7 +7,7 @@
 // NONE: func.func @forward
 // NONE-NOT: train_step
 
-// Parameters, state, batch; each new value is donated its argument.
+// Parameters, state, batch, limits; each new value is donated its argument.
 // CHECK-NOT: @forward
 // CHECK: func.func @train_step(
 // CHECK-SAME: %[[W:[^ ]+]]: tensor<8x4xf32> {dist.donate = 0 : i64, nn.dims = ["embed", "ffn"], nn.init = #nn.init<normal, 2.000000e-02 : f64>, nn.param = "w"}
@@ -18,7 +18,9 @@
 // CHECK-SAME: %[[STEP:[^ ]+]]: tensor<f32> {dist.donate = 9 : i64, nn.init = #nn.init<zeros>, nn.state = "step"}
 // CHECK-SAME: %[[X:[^ ]+]]: tensor<2x3x8xf32> {nn.dims = ["micro_batch", "batch", "embed"], nn.input = "x"}
 // CHECK-SAME: %[[Y:[^ ]+]]: tensor<2x3x4xf32> {nn.input = "y"}
-// CHECK-SAME: {nn.output = "loss"}, tensor<f32> {nn.output = "grad_norm"}, tensor<f32> {nn.output = "lr"}, tensor<f32> {nn.output = "num_labels"})
+// CHECK-SAME: %[[NORMLIMIT:[^ ]+]]: tensor<f32> {nn.control = "norm_limit"}
+// CHECK-SAME: %[[LOSSLIMIT:[^ ]+]]: tensor<f32> {nn.control = "loss_limit"}
+// CHECK-SAME: {nn.output = "loss"}, tensor<f32> {nn.output = "grad_norm"}, tensor<f32> {nn.output = "lr"}, tensor<f32> {nn.output = "num_labels"}, tensor<f32> {nn.output = "skipped"})
 
 // The forward of one micro-batch without ops that no gradient needs, its
 // backward from a seed of 1, and the sums.
@@ -38,17 +40,25 @@
 // CHECK: %[[NORM:.*]] = arith.divf %[[ROOT]], %[[COUNT]]
 // CHECK: %[[CLIP:.*]] = arith.minimumf
 // CHECK-NEXT: %[[SCALE:.*]] = arith.divf %[[CLIP]], %[[COUNT]]
-// CHECK: %[[NEXT:.*]] = arith.addf %[[STEP]],
+// CHECK: %[[AFTER:.*]] = arith.addf %[[STEP]],
 // CHECK-COUNT-2: math.exp
 // CHECK: arith.truncf
 // CHECK: %[[RATE:.*]] = arith.minimumf
 // CHECK: %[[LR:.*]] = arith.truncf %{{.*}} : tensor<f64> to tensor<f32>
 
+// A step whose norm or loss is NaN or not below its limit changes nothing.
+// CHECK: %[[ISOVER:.*]] = arith.cmpf uge, %[[NORM]], %[[NORMLIMIT]] : tensor<f32>
+// CHECK: %[[COSTS:.*]] = arith.cmpf uge, %[[LOSS]], %[[LOSSLIMIT]] : tensor<f32>
+// CHECK: %[[SKIP:.*]] = arith.ori %[[ISOVER]], %[[COSTS]] : tensor<i1>
+// CHECK: %[[NEXT:.*]] = arith.select %[[SKIP]], %[[STEP]], %[[AFTER]]
+
 // Matrices decay, vectors do not; a parameter without a gradient stays.
 // CHECK: %[[NW:.*]], %[[NWM:.*]], %[[NWV:.*]] = nn.adamw %[[W]], %[[WM]], %[[WV]], %[[SUMS]]#2 scale %[[SCALE]] lr %[[LR]]
+// CHECK-SAME: skip %[[SKIP]]
 // CHECK-SAME: weight_decay 1.000000e-01
-// CHECK: nn.adamw %[[B]], {{.*}} weight_decay 0.000000e+00
-// CHECK: return %[[NW]], %{{.*}}, %[[UNUSED]], %[[NWM]], %[[NWV]], {{.*}}, %[[NEXT]], %[[LOSS]], %[[NORM]], %[[LR]], %[[SUMS]]#1
+// CHECK: nn.adamw %[[B]], {{.*}} skip %[[SKIP]] {{.*}} weight_decay 0.000000e+00
+// CHECK: %[[SKIPPED:.*]] = arith.uitofp %[[SKIP]] : tensor<i1> to tensor<f32>
+// CHECK: return %[[NW]], %{{.*}}, %[[UNUSED]], %[[NWM]], %[[NWV]], {{.*}}, %[[NEXT]], %[[LOSS]], %[[NORM]], %[[LR]], %[[SUMS]]#1, %[[SKIPPED]]
 
 // A master copy in f32 that is initialized from its parameter; gradients of
 // matmuls are f32, losses stay in f32.
@@ -61,13 +71,15 @@
 // BF16: %[[XI:.*]] = arith.truncf %{{.*}} : tensor<6x8xf32> to tensor<6x8xbf16>
 // BF16: nn.einsum "bd,df->bf" %[[XI]], %[[W]] : tensor<6x8xbf16>, tensor<8x4xbf16> -> tensor<6x4xbf16>
 // BF16: nn.einsum "bd,bf->df" {{.*}} : tensor<6x8xbf16>, tensor<6x4xbf16> -> tensor<8x4xf32>
-// BF16: %[[NEW:.*]], %[[NEWV:.*]] = nn.sgd %[[MASTER]], {{.*}} velocity %[[VELOCITY]] : tensor<8x4xf32> momentum 9.000000e-01
+// BF16: %[[NEW:.*]], %[[NEWV:.*]] = nn.sgd %[[MASTER]], {{.*}} velocity %[[VELOCITY]] : tensor<8x4xf32> skip %{{.*}} momentum 9.000000e-01
 // BF16: %[[NARROW:.*]] = arith.truncf %[[NEW]] : tensor<8x4xf32> to tensor<8x4xbf16>
 // BF16: return %[[NARROW]],
 
-// The loss is scaled before the backward; a step that overflows is skipped.
+// The loss is scaled before the backward. A step that overflows changes the
+// scale alone; under a limit of -infinity it changes nothing.
 // F16: %[[LOSSSCALE:[^ ]+]]: tensor<f32> {dist.donate = {{[0-9]+}} : i64, nn.init = #nn.init<constant, 1.280000e+02 : f64>, nn.state = "loss_scale"}
-// F16-SAME: nn.state = "good_steps"
+// F16-SAME: %[[GOOD:[^ ]+]]: tensor<f32> {{{[^}]*}}nn.state = "good_steps"}
+// F16-SAME: %[[NORMLIMIT:[^ ]+]]: tensor<f32> {nn.control = "norm_limit"}
 // F16-SAME: {nn.output = "skipped"}
 // F16: nn.reduce <sum> %{{.*}} dims [0, 1] : tensor<6x4xf32> -> tensor<f32>
 // F16: nn.broadcast %[[LOSSSCALE]]
@@ -76,8 +88,17 @@
 // F16-COUNT-2: math.exp
 // F16: arith.truncf
 // F16: %[[RATE:.*]] = arith.truncf %{{.*}} : tensor<f64> to tensor<f32>
-// F16: %[[SKIP:.*]] = arith.cmpf uge
-// F16: arith.select %[[SKIP]]
+// F16: %[[SKIP:.*]] = arith.ori
+// F16: %[[INF:.*]] = arith.constant dense<0x7F800000> : tensor<f32>
+// F16: %[[OVERFLOWS:.*]] = arith.cmpf uge, %{{.*}}, %[[INF]]
+// F16: %[[NEGINF:.*]] = arith.constant dense<0xFF800000> : tensor<f32>
+// F16: %[[MAYCHANGE:.*]] = arith.cmpf ogt, %[[NORMLIMIT]], %[[NEGINF]]
+// F16: %[[SHRINKS:.*]] = arith.andi %[[OVERFLOWS]], %[[MAYCHANGE]]
+// F16: %[[KEPT:.*]] = arith.select %[[SKIP]], %[[LOSSSCALE]],
+// F16: arith.select %[[SHRINKS]], %{{.*}}, %[[KEPT]]
+// F16: %[[KEPT:.*]] = arith.select %[[SKIP]], %[[GOOD]],
+// F16: arith.select %[[SHRINKS]], %{{.*}}, %[[KEPT]]
+// F16: arith.select %[[OVERFLOWS]], %[[INF]],
 // F16: %[[HALF:.*]] = arith.mulf %[[RATE]], %{{.*}} : tensor<f32>
 // F16: nn.adamw {{.*}} lr %[[HALF]] {{.*}} skip %[[SKIP]] {{.*}} weight_decay 2.500000e-01
 func.func @forward(%x: tensor<6x8xf32> {nn.input = "x", nn.dims = ["batch", "embed"]}, %y: tensor<6x4xf32> {nn.input = "y"},

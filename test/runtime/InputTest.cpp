@@ -162,6 +162,22 @@ TEST(manifest, mistakes_are_named) {
         << tiles;
 }
 
+TEST(manifest, a_control_is_one_f32) {
+  auto read = [](const std::string &members) {
+    return manifestError(ofVersion +
+                         ",\"ranks\":1,\"arena_bytes\":64,\"arguments\":[{"
+                         "\"name\":\"loss_limit\",\"role\":\"control\"," +
+                         members + "}]}");
+  };
+  std::string rest = "\"shape\":[],\"offset\":0,\"bytes\":4";
+  EXPECT_EQ(read("\"dtype\":\"f32\"," + rest), "");
+  for (const std::string &wrong :
+       {"\"dtype\":\"i32\"," + rest, "\"dtype\":\"f32\",\"donate\":0," + rest,
+        std::string("\"dtype\":\"f32\",\"shape\":[1],\"offset\":0,"
+                    "\"bytes\":4")})
+    EXPECT_TRUE(has(read(wrong), "expects a control of one f32")) << wrong;
+}
+
 TEST(manifest, values_of_some_pp_ranks) {
   std::string head =
       ofVersion +

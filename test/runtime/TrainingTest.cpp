@@ -237,6 +237,13 @@ TEST(training, a_loss_that_is_no_number) {
   EXPECT_TRUE(steps[2].find("undone")->boolean);
   EXPECT_FALSE(steps[3].find("undone")->boolean);
   EXPECT_EQ(events(skipped, "remark").size(), 1u);
+  // A loss of -infinity is below every limit: the program changes its state.
+  expectError(run("--steps 5 --quiet", "TRAIN2_BELOW=3"),
+              "rank 0: step 3: the loss is -inf\n");
+  expectError(
+      run("--steps 5 --quiet --on-nan=skip", "TRAIN2_BELOW=3"),
+      "rank 0: step 3: the loss is -inf; --on-nan=skip cannot go on, as "
+      "the step has changed its state\n");
   // No step changed anything.
   Outcome nothing = run("--steps 1 --on-nan=skip --quiet", "TRAIN2_NAN=1");
   EXPECT_EQ(nothing.status, 3);

@@ -87,6 +87,11 @@ static std::string describeElement(llvm::ArrayRef<int64_t> shape,
   return "[" + llvm::join(indices, ", ") + "]";
 }
 
+/// True for an argument that a run sets: it has no file.
+static bool isControl(mlir::func::FuncOp function, unsigned i) {
+  return bool(function.getArgAttr(i, nn::NNDialect::kControlAttr));
+}
+
 /// Describes the first element that is not a valid id for the uses of an
 /// argument; empty if there is none.
 static std::string checkIds(mlir::BlockArgument argument,
@@ -120,7 +125,7 @@ llvm::Expected<RankTensors> tessera::readInputs(mlir::func::FuncOp function,
     faults.push_back("expects .npy files but got none");
   for (unsigned i = 0; i < inputs.size(); ++i) {
     std::string name = getArgumentName(function, i);
-    if (!files->erase(name))
+    if (isControl(function, i) || !files->erase(name))
       continue;
     auto tensor = readNpy(
         (folder + "/" + name + ".npy").str(),
@@ -253,11 +258,14 @@ llvm::Error tessera::writeData(mlir::func::FuncOp original,
   if (std::error_code code = llvm::sys::fs::create_directories(expected))
     return llvm::createStringError(expected +
                                    ": cannot be made: " + code.message());
-  for (auto [i, tensor] : llvm::enumerate(report.inputs))
+  for (auto [i, tensor] : llvm::enumerate(report.inputs)) {
+    if (isControl(original, i))
+      continue;
     if (llvm::Error error = writeNpy(
             (folder + "/" + getArgumentName(original, i) + ".npy").str(),
             toLogical(original, i, *tensor)))
       return error;
+  }
   llvm::DenseMap<int64_t, unsigned> donors;
   for (unsigned i = 0; i < original.getNumArguments(); ++i)
     if (auto donated = original.getArgAttrOfType<mlir::IntegerAttr>(

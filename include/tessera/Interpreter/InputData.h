@@ -50,8 +50,7 @@ struct InputOptions {
   IntegerData whole = IntegerData::Any;
 };
 
-/// Name of an argument: its `nn.param`, `nn.state` or `nn.input`, else
-/// "arg<index>".
+/// Name of an argument, by NNDialect::kArgumentNames, else "arg<index>".
 std::string getArgumentName(mlir::func::FuncOp function, unsigned index);
 /// Name of a result: its `nn.output`, else the name of the argument that it
 /// replaces (`dist.donate`), else "result<index>".

@@ -153,9 +153,11 @@ def BuildTrainStepPass
     `@train_step`. Its arguments are the parameters, the state (`nn.state`: for
     each parameter a master copy where parameters are narrower than f32, and the
     optimizer's moments; then the step count, and with f16 the scale of the
-    loss), and the batch inputs as [micro-batches, part of the batch, ...]. Its
-    results are the new parameters and state, each in the place of its argument
-    (`dist.donate`), and `loss`, `grad_norm`, `lr`, `tokens` (and `skipped`).
+    loss), the batch inputs as [micro-batches, part of the batch, ...], and the
+    limits of norm and loss (`nn.control`). Its results are the new parameters
+    and state, each in the place of its argument (`dist.donate`), and `loss`,
+    `grad_norm`, `lr`, `num_labels` and `skipped`: 1 if a limit keeps the step
+    from changing parameters and state.
 
     A `dist.accumulate` holds forward and backward of one micro-batch and sums up
     losses, labels and gradients, unscaled; after it are the global norm, the
@@ -167,7 +169,8 @@ def BuildTrainStepPass
     with `#dist.plan<micro_batches = 2, optimizer = sgd>` becomes
     ```mlir
     func.func @train_step(%w: tensor<8xf32> {nn.param = "w", dist.donate = 0 : i64},
-        %step: tensor<f32> {nn.state = "step", nn.init = #nn.init<zeros>, dist.donate = 1 : i64}, %x: tensor<2x2x8xf32>)
+        %step: tensor<f32> {nn.state = "step", nn.init = #nn.init<zeros>, dist.donate = 1 : i64}, %x: tensor<2x2x8xf32>,
+        %norm_limit: tensor<f32> {nn.control = "norm_limit"}, %loss_limit: tensor<f32> {nn.control = "loss_limit"})
         -> (tensor<8xf32>, tensor<f32>, tensor<f32> {nn.output = "loss"}, ...) {
       %0:2 = dist.accumulate 2(%x) : ...
     ```

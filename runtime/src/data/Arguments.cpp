@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -367,7 +368,7 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
     if (ctx->memory.control->aborted.load())
       return TESSERA_RT_ABORTED;
     const Value &value = manifest.arguments[i];
-    if (!value.isOn(ctx->rank))
+    if (!value.isOn(ctx->rank) || value.role == Role::Control)
       continue;
     Status status = isZeros(data, options, value)
                         ? ctx->target->clear(value.blockOn(ctx->rank))
@@ -380,6 +381,19 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
               manifest.arguments.size(), now - begin);
       shown = now;
     }
+  }
+  return setLimits(ctx, manifest, std::numeric_limits<float>::infinity());
+}
+
+Status tessera::rt::setLimits(tessera_rt_context *ctx, const Manifest &manifest,
+                              float limit) {
+  for (const Value &value : manifest.arguments) {
+    if (value.role != Role::Control || !value.isOn(ctx->rank))
+      continue;
+    ArenaBlock block = value.blockOn(ctx->rank);
+    memcpy(ctx->arena() + block.offset, &limit, sizeof(limit));
+    if (Status status = ctx->target->send(block))
+      return status;
   }
   return TESSERA_RT_OK;
 }

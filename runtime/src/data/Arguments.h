@@ -35,6 +35,11 @@ std::vector<const Value *> dataArguments(const Manifest &manifest,
 Status fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
                   const InputFolder &inputs, const Batch &batch);
 
+/// Sets all arguments of the role control that this rank has: no value is below
+/// a limit of -infinity, and all finite ones are below +infinity.
+Status setLimits(tessera_rt_context *ctx, const Manifest &manifest,
+                 float limit);
+
 /// Returns element `index` of an array, widened.
 double readElement(int32_t dtype, const uint8_t *data, int64_t index);
 

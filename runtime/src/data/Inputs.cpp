@@ -77,6 +77,8 @@ std::string InputFolder::fingerprint() const {
 }
 
 std::string InputFolder::fileOf(const Value &value) const {
+  if (value.role == Role::Control)
+    return std::string();
   for (const std::string &name : {value.name, value.of})
     if (!name.empty() && names.count(name + ".npy"))
       return name + ".npy";
@@ -202,6 +204,8 @@ void InputFolder::checkExtra(const Manifest &manifest,
                              std::vector<std::string> &faults) const {
   std::set<std::string> known;
   for (const Value &value : manifest.arguments) {
+    if (value.role == Role::Control)
+      continue;
     known.insert(value.name + ".npy");
     known.insert(value.of + ".npy");
   }

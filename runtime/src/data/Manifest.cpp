@@ -38,6 +38,20 @@ bool Manifest::isTraining() const {
                      [](const Value &value) { return value.donate >= 0; });
 }
 
+bool Manifest::hasLimits() const {
+  return findScalar("skipped") &&
+         std::any_of(
+             arguments.begin(), arguments.end(),
+             [](const Value &value) { return value.role == Role::Control; });
+}
+
+bool Manifest::scalesLoss() const {
+  return std::any_of(
+      arguments.begin(), arguments.end(), [](const Value &value) {
+        return value.role == Role::State && value.name == "loss_scale";
+      });
+}
+
 const Value *Manifest::findScalar(const char *name) const {
   for (const Value &value : results)
     if (value.name == name && value.elements() == 1)
@@ -270,9 +284,9 @@ static std::string readSource(const Json &json, Value &value) {
                "element once";
 }
 
-static constexpr const char *roleNames[] = {role::kParam,  role::kState,
-                                            role::kTokens, role::kLabels,
-                                            role::kStarts, role::kInput};
+static constexpr const char *roleNames[] = {
+    role::kParam,  role::kState, role::kTokens, role::kLabels,
+    role::kStarts, role::kInput, role::kControl};
 
 const char *tessera::rt::roleName(Role role) { return roleNames[int(role)]; }
 
@@ -322,8 +336,8 @@ static std::string readValue(const Json &json, bool isArgument,
   if (isArgument) {
     std::string role = json.getString(value::kRole);
     if (!readRole(role, value.role))
-      return "expects the role param, state, tokens, labels, starts or input, "
-             "but got '" +
+      return "expects the role param, state, tokens, labels, starts, input or "
+             "control, but got '" +
              role + "'";
     value.ignored =
         json.getInteger(value::kIgnored, value.role == Role::Labels ? -100 : 0);
@@ -336,6 +350,10 @@ static std::string readValue(const Json &json, bool isArgument,
         ((value.dtype != TESSERA_RT_I32 && value.dtype != TESSERA_RT_I64) ||
          value.shape.empty()))
       return "expects tokens of i32 or i64 with a sequence dim";
+    if (value.role == Role::Control &&
+        (value.dtype != TESSERA_RT_F32 || !value.shape.empty() ||
+         value.donate >= 0))
+      return "expects a control of one f32 that no result replaces";
     const Json *init = json.find(value::kInit);
     if (init && !readInit(*init, value.init))
       return "expects an init kind zeros, ones, constant, normal or uniform";

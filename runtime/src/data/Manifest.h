@@ -23,7 +23,16 @@
 
 namespace tessera::rt {
 
-enum class Role { Param, State, Tokens, Labels, Starts, Input, Result };
+enum class Role {
+  Param,
+  State,
+  Tokens,
+  Labels,
+  Starts,
+  Input,
+  Control,
+  Result
+};
 
 /// The name of an argument's role.
 const char *roleName(Role role);
@@ -134,6 +143,11 @@ struct Manifest {
 
   /// True if a step changes arguments.
   bool isTraining() const;
+  /// True if the run can make a step leave all arguments as they were: it has
+  /// limits to set, and learns of such a step.
+  bool hasLimits() const;
+  /// True if the step scales its loss, so that gradients may overflow at times.
+  bool scalesLoss() const;
   /// The result of that name if it has one element, or null.
   const Value *findScalar(const char *name) const;
 };

@@ -106,28 +106,6 @@ Status HostTarget::move(int64_t to, int64_t from, int64_t bytes) {
   return TESSERA_RT_OK;
 }
 
-Status HostTarget::save(const std::vector<ArenaBlock> &blocks) {
-  size_t total = 0;
-  for (const ArenaBlock &block : blocks)
-    total += size_t(block.bytes);
-  aside.resize(total);
-  uint8_t *at = aside.data();
-  for (const ArenaBlock &block : blocks) {
-    copyBytes(ctx, at, ctx->arena() + block.offset, block.bytes);
-    at += block.bytes;
-  }
-  return TESSERA_RT_OK;
-}
-
-Status HostTarget::restore(const std::vector<ArenaBlock> &blocks) {
-  const uint8_t *at = aside.data();
-  for (const ArenaBlock &block : blocks) {
-    copyBytes(ctx, ctx->arena() + block.offset, at, block.bytes);
-    at += block.bytes;
-  }
-  return TESSERA_RT_OK;
-}
-
 void HostTarget::measure(MemoryUse &use, const Manifest &manifest,
                          bool withArena) {
   measureMemory(ctx, use, manifest, withArena);

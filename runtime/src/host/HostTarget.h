@@ -103,8 +103,6 @@ public:
   Status clear(const ArenaBlock &block) override;
   Status fetch(const std::vector<ArenaBlock> &) override { return 0; }
   Status move(int64_t to, int64_t from, int64_t bytes) override;
-  Status save(const std::vector<ArenaBlock> &blocks) override;
-  Status restore(const std::vector<ArenaBlock> &blocks) override;
   Status step() override { return program(ctx); }
 
   void measure(MemoryUse &use, const Manifest &manifest,
@@ -114,7 +112,6 @@ public:
 
 private:
   ProgramStep program = nullptr;
-  std::vector<uint8_t> aside;
 };
 
 } // namespace tessera::rt

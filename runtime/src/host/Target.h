@@ -180,10 +180,6 @@ public:
   virtual Status fetch(const std::vector<ArenaBlock> &blocks) = 0;
   /// Moves a block of the program's arena.
   virtual Status move(int64_t to, int64_t from, int64_t bytes) = 0;
-  /// Save copies of blocks of the program's arena; restore them, any number of
-  /// times.
-  virtual Status save(const std::vector<ArenaBlock> &blocks) = 0;
-  virtual Status restore(const std::vector<ArenaBlock> &blocks) = 0;
   /// Runs the program's step, which may continue until the next fetch.
   virtual Status step() = 0;
 

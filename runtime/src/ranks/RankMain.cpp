@@ -30,6 +30,12 @@ static std::string checkOptions(const Manifest &manifest,
       (!manifest.isTraining() || !isOpen || !manifest.findScalar("loss")))
     return "--eval-every expects a training step with a loss, and --data or "
            "--random-data";
+  bool skips = options.onNan == Options::Skip && manifest.isTraining();
+  if ((options.evalEvery || skips) && !manifest.hasLimits())
+    return std::string(options.evalEvery ? "--eval-every" : "--on-nan=skip") +
+           " expects a training step that can leave its state as it was, with "
+           "arguments of the role control and the result 'skipped': the "
+           "compiler makes it of a forward function with a loss";
   if (options.steps == 0 &&
       (!options.saveOutputs.empty() || !options.compare.empty()))
     return "--steps 0 gives no results for --save-outputs or --compare";

@@ -405,7 +405,7 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
       choice<&Options::onNan>(
           "--on-nan", "stop|skip",
           "what follows a loss that is no finite number: stop, with\n"
-          "exit code 1, or undo the step and go on (stop)"),
+          "exit code 1, or go on without the step (stop)"),
       count<&Options::evalEvery>(
           "--eval-every", 1,
           "the loss on data that is not trained on, before the\n"

@@ -16,10 +16,11 @@
 using namespace tessera::rt;
 
 bool StepRecord::isValid() const {
-  // A step that changes nothing may have any norm, because its loss may have
-  // been scaled too far.
+  // A step that changes nothing may have any norm if its loss may have been
+  // scaled too far.
+  bool mayOverflow = scalesLoss && isSkipped;
   return overflow.empty() && (!hasLoss || std::isfinite(loss)) &&
-         (!hasGradNorm || isSkipped || std::isfinite(gradNorm));
+         (!hasGradNorm || mayOverflow || std::isfinite(gradNorm));
 }
 
 std::string StepRecord::describeFault() const {
@@ -112,6 +113,15 @@ static std::string column(bool isThere, const char *pattern, double value,
   return isThere ? text : format("%*s", width, "-");
 }
 
+/// Describes a step that changed nothing; empty for any other.
+static const char *describeSkip(const StepRecord &r) {
+  if (r.isUndone)
+    return "  undone";
+  if (!r.overflow.empty())
+    return "  skipped: experts have too little room";
+  return r.isSkipped && r.scalesLoss ? "  skipped: the gradients overflow" : "";
+}
+
 void StepLog::step(const StepRecord &r) {
   if (!isFirst)
     return;
@@ -141,11 +151,7 @@ void StepLog::step(const StepRecord &r) {
       column(r.tokensPerSecond > 0, "%10.0f", r.tokensPerSecond, 10).c_str(),
       mfu.c_str(), readableBytes(r.memoryBytes).c_str(),
       expertColumns(r, /*isHeader=*/false).c_str(), r.slowestRank);
-  fprintf(out, "%s\n",
-          r.isUndone            ? "  undone"
-          : !r.overflow.empty() ? "  skipped: experts have too little room"
-          : r.isSkipped         ? "  skipped: the gradients overflow"
-                                : "");
+  fprintf(out, "%s\n", describeSkip(r));
   fflush(out);
 }
 

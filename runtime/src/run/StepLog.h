@@ -37,7 +37,9 @@ struct StepRecord {
   /// Label tokens in the loss.
   double tokens = std::nan("");
   bool hasLoss = false, hasGradNorm = false;
-  /// The step changed nothing: the program skipped it, or it was undone.
+  /// True if the program scales its loss: gradients may overflow at times.
+  bool scalesLoss = false;
+  /// The step changed nothing; it counts as not done, as --on-nan=skip asks.
   bool isSkipped = false, isUndone = false;
   double seconds = 0;
   /// Tokens of the batch per second; 0: there are none.

@@ -19,6 +19,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <limits>
 
 using namespace tessera::rt;
 
@@ -31,9 +32,6 @@ StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
                    Checkpoints &checkpoints)
     : ctx(ctx), manifest(manifest), options(options), data(data),
       checkpoints(checkpoints), log(ctx, manifest, options) {
-  for (const Value &value : manifest.arguments)
-    if (value.donate >= 0 && value.isOn(ctx->rank))
-      changed.push_back(value.blockOn(ctx->rank));
   for (const char *name :
        {"loss", "aux_loss", "grad_norm", "lr", "num_labels", "skipped"})
     if (const Value *value = manifest.findScalar(name);
@@ -190,6 +188,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   r.lr = readScalar(ctx, manifest.findScalar("lr"));
   r.tokens = readScalar(ctx, manifest.findScalar("num_labels"));
   r.isSkipped = readScalar(ctx, manifest.findScalar("skipped")) == 1;
+  r.scalesLoss = manifest.scalesLoss();
   r.tokensPerSecond = double(data.shape.rows * data.shape.length) / seconds;
   if (double best = ctx->target->secondsAtPeak())
     r.mfu = best / seconds;
@@ -205,20 +204,27 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   return r;
 }
 
+/// Returns the end of the error that refuses an invalid step.
+static const char *adviceFor(const StepRecord &r, const Options &options) {
+  if (r.isSkipped)
+    return r.overflow.empty() ? "; --on-nan=skip would go on without this step"
+                              : "; nothing has changed in this step";
+  return options.onNan == Options::Skip
+             ? "; --on-nan=skip cannot go on, as the step has changed its state"
+             : "";
+}
+
 Status StepLoop::judge(StepRecord &r) {
-  numSkipped += r.isSkipped;
   if (r.isValid() || !manifest.isTraining()) {
+    numSkipped += r.isSkipped;
     log.step(r);
     return TESSERA_RT_OK;
   }
   std::string fault =
       format("step %lld: %s", (long long)r.step, r.describeFault().c_str());
-  if (options.onNan == Options::Skip) {
-    if (!r.isSkipped)
-      if (Status status = ctx->target->restore(changed))
-        return status;
+  if (options.onNan == Options::Skip && r.isSkipped) {
     r.isUndone = true;
-    numUndone += !r.isSkipped;
+    ++numUndone;
     log.step(r);
     log.remark(r.step, r.describeFault() +
                            "; parameters and state are as before the step");
@@ -228,19 +234,17 @@ Status StepLoop::judge(StepRecord &r) {
   // Rank 0 reports it; the others learn of it at the barrier.
   if (ctx->rank != 0)
     return barrier(ctx, BarrierEnd);
-  return fail(ctx, TESSERA_RT_INVALID,
-              fault + (r.overflow.empty()
-                           ? "; --on-nan=skip would go on without this step"
-                           : "; nothing has changed in this step"));
+  return fail(ctx, TESSERA_RT_INVALID, fault + adviceFor(r, options));
 }
 
 /// Computes the loss of the current parameters over held-out batches. It runs
-/// the training step and undoes its changes.
+/// the training step under limits that keep it from changing anything.
 Status StepLoop::evaluate(int64_t step) {
   const TokenSource &source =
       data.evaluation.isOpen() ? data.evaluation : data.source;
   double begin = monotonicSeconds(), sum = 0, weights = 0;
-  if (Status status = ctx->target->save(changed))
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  if (Status status = setLimits(ctx, manifest, -infinity))
     return status;
   for (int64_t i = 0; i < options.evalBatches; ++i) {
     double seconds;
@@ -253,9 +257,9 @@ Status StepLoop::evaluate(int64_t step) {
     weight = weight > 0 ? weight : 1;
     sum += weight * readScalar(ctx, manifest.findScalar("loss"));
     weights += weight;
-    if (Status status = ctx->target->restore(changed))
-      return status;
   }
+  if (Status status = setLimits(ctx, manifest, infinity))
+    return status;
   log.evaluation(data.numberBefore + step, sum / weights, options.evalBatches,
                  monotonicSeconds() - begin);
   return TESSERA_RT_OK;
@@ -349,11 +353,6 @@ Status StepLoop::run() {
                         "follows again",
                         (long long)data.source.training(),
                         data.source.name().c_str()));
-    bool mayUndo = options.onNan == Options::Skip && manifest.isTraining() &&
-                   !manifest.findScalar("skipped");
-    if (mayUndo)
-      if (Status status = ctx->target->save(changed))
-        return status;
     double seconds;
     if (Status status = runProgram(step, {data.source, first},
                                    /*isEvaluation=*/false, seconds))

@@ -48,7 +48,8 @@ private:
                     double &seconds);
   /// The results of the program's last run.
   StepRecord record(int64_t step, double seconds);
-  /// Undoes or refuses an invalid step.
+  /// Refuses an invalid step, unless it changed nothing and the options allow
+  /// it.
   Status judge(StepRecord &record);
   Status evaluate(int64_t step);
   /// Reports memory and the pipeline after ten steps, or the last one.
@@ -72,10 +73,11 @@ private:
   const RunData &data;
   Checkpoints &checkpoints;
   StepLog log;
-  /// The arguments that a step changes, and the results that are read after it.
-  std::vector<ArenaBlock> changed, scalars;
+  /// The results that are read after a step.
+  std::vector<ArenaBlock> scalars;
   StepTimes stepTimes;
-  /// Steps that changed nothing: skipped by the program, or undone.
+  /// Steps that changed nothing: after an overflow of scaled gradients, and
+  /// invalid ones.
   size_t numSkipped = 0, numUndone = 0;
   Stamps lastStamps;
 };

@@ -68,6 +68,21 @@ func.func @source(%w: tensor<4xf32> {nn.param = "w", nn.source = 1}) { return }
 // expected-error @+1 {{argument 0: nn.source: expects #nn.source on a parameter}}
 func.func @source_of_input(%w: tensor<4xf32> {nn.input = "w", nn.source = #nn.source<"w", [4], offset 0, strides [1]>}) { return }
 // -----
+// expected-error @+1 {{argument 0: nn.control: expects "norm_limit" or "loss_limit" on a tensor<f32> but got "limit" on 'tensor<f32>'}}
+func.func @control_name(%x: tensor<f32> {nn.control = "limit"}) { return }
+
+// -----
+
+// expected-error @+1 {{argument 0: nn.control: expects "norm_limit" or "loss_limit" on a tensor<f32> but got "loss_limit" on 'tensor<f64>'}}
+func.func @control_type(%x: tensor<f64> {nn.control = "loss_limit"}) { return }
+
+// -----
+
+// expected-error @+1 {{argument 1: nn.control: expects a name of its own but got "loss_limit", the name of argument 0}}
+func.func @control_twice(%x: tensor<f32> {nn.control = "loss_limit"}, %y: tensor<f32> {nn.control = "loss_limit"}) { return }
+
+// -----
+
 // expected-error @+1 {{argument 0: nn.frozen: expects a parameter (nn.param) but got 'tensor<4xf32>'}}
 func.func @frozen_input(%x: tensor<4xf32> {nn.input = "x", nn.frozen}) { return }
 // -----

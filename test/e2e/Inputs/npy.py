@@ -4,7 +4,7 @@ import ast
 import struct
 
 # The format of an element for each type.
-FORMATS = {"<f4": "f", "<i4": "i", "<i8": "q"}
+FORMATS = {"<f2": "e", "<f4": "f", "<i4": "i", "<i8": "q"}
 
 
 def write(path, values, descr="<f4", shape=None):

@@ -43,7 +43,7 @@ def train(program, out, seed):
     events = [json.loads(line) for line in log.splitlines()]
     numbers = [e[key] for e in events if e.get("event") == "step" for key in ("loss", "grad_norm")]
     return numbers, {path.stem: npy.read(path) for path in sorted(out.glob("*.npy"))
-                     if path.stem not in ("step", "num_labels", "lr")}
+                     if path.stem not in ("step", "num_labels", "lr", "skipped")}
 
 
 def is_true_zero(name, tensors):

@@ -105,7 +105,7 @@ class Trained:
         states = (".m", ".v", ".master", ".velocity")
         for path in sorted((self.folder / out).glob("*.npy")):
             name = path.name[:-len(".npy")]
-            is_state = name.endswith(states) or name in ("step", "loss", "grad_norm", "lr", "num_labels")
+            is_state = name.endswith(states) or name in ("step", "loss", "grad_norm", "lr", "num_labels", "skipped")
             if name.endswith(suffix) if suffix else not is_state:
                 yield name, npy.read(path)
 

@@ -36,6 +36,10 @@
 // LINES-NEXT: memory per rank after 2 steps: plan {{.*}} B, measured
 // LINES-NEXT: two: 2 ranks x
 
+// It changes its arguments in every step.
+// RUN: not %t/one --steps 8 --on-nan=skip 2>&1 | FileCheck %s --check-prefix=SKIP
+// SKIP: {{^}}tessera: error: rank 0: --on-nan=skip expects a training step that can leave its state as it was, with arguments of the role control and the result 'skipped': the compiler makes it of a forward function with a loss{{$}}
+
 // The argument's role, the initial value, and the result that replaces it.
 // RUN: %t/two --manifest | FileCheck %s --check-prefix=MANIFEST
 // MANIFEST: "donate":0,{{[^}]*}}"init":{"kind":"normal"{{.*}}"name":"w",{{.*}}"role":"param"

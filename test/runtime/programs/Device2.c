@@ -10,7 +10,8 @@
  *   w' = w - (g_0 + g_1) / 4,  g_r = w * m_r,  m_r = 1 + r
  * with g_r = w times a diagonal matrix, by a matmul, and the sum by a
  * collective that overlaps with an increment of the step count. w' is stored at
- * w; the new count is stored elsewhere. loss = w[0] before the step.
+ * w; the new count is stored elsewhere. loss = w[0] before the step. A step
+ * whose loss is not below loss_limit changes neither.
  *
  * Compiled with EMULATED, the kernels are code for the host. Otherwise the
  * program is for devices, with an image that no device can run.
@@ -28,6 +29,8 @@
 #define STEP_OFFSET 1024
 #define NEW_STEP_OFFSET 1088
 #define LOSS_OFFSET 1152
+#define LIMIT_OFFSET 1344
+#define SKIPPED_OFFSET 1408
 
 #define SCALAR(name, offset)                                                   \
   "{\"name\": \"" name "\", \"dtype\": \"f32\", \"shape\": [],"                \
@@ -53,9 +56,10 @@ const char tessera_program_manifest[] =
     VECTOR ", \"role\": \"param\", \"donate\": 0,"
     " \"init\": {\"kind\": \"uniform\", \"low\": 1, \"high\": 2}},"
     SCALAR("step", "1024") ", \"role\": \"state\", \"donate\": 1,"
-    " \"init\": {\"kind\": \"zeros\"}}],"
+    " \"init\": {\"kind\": \"zeros\"}},"
+    SCALAR("loss_limit", "1344") ", \"role\": \"control\"}],"
     "\"results\": [" VECTOR "}," SCALAR("step", "1088") "},"
-    SCALAR("loss", "1152") "}]}";
+    SCALAR("loss", "1152") "}," SCALAR("skipped", "1408") "}]}";
 /* clang-format on */
 
 /* 0: diagonal[0] = 1 + rank. */
@@ -64,21 +68,27 @@ static void setDiagonal(const int64_t *args) {
     *(float *)args[0] = (float)(1 + args[1]);
 }
 
-/* 1: new step = step + 1. */
-static void count(const int64_t *args) {
-  if (tessera_emu_thread_id() == 0)
-    *(float *)args[0] = *(const float *)args[1] + 1;
+static float *at(const int64_t *args, int64_t offset) {
+  return (float *)(args[0] + offset);
 }
 
-/* 2: loss = w[0]; w -= sum / 4, by blocks of 32 threads. */
+/* 1: loss = w[0]; new step = step + 1, unless the step is skipped. */
+static void count(const int64_t *args) {
+  if (tessera_emu_thread_id() != 0)
+    return;
+  float loss = *at(args, W_OFFSET);
+  int isSkipped = !(loss < *at(args, LIMIT_OFFSET));
+  *at(args, LOSS_OFFSET) = loss;
+  *at(args, SKIPPED_OFFSET) = (float)isSkipped;
+  *at(args, NEW_STEP_OFFSET) = *at(args, STEP_OFFSET) + (float)!isSkipped;
+}
+
+/* 2: w -= sum / 4, by blocks of 32 threads, unless the step is skipped. */
 static void update(const int64_t *args) {
-  float *w = (float *)args[0], *loss = (float *)args[2];
-  const float *sum = (const float *)args[1];
   int64_t i = tessera_emu_block_id() * tessera_emu_block_dim() +
               tessera_emu_thread_id();
-  if (i == 0)
-    *loss = w[0];
-  w[i] -= sum[i] / 4;
+  if (*at(args, SKIPPED_OFFSET) == 0)
+    at(args, W_OFFSET)[i] -= at(args, SUM_OFFSET)[i] / 4;
 }
 
 #ifdef EMULATED
@@ -93,11 +103,11 @@ const int32_t tessera_program_num_images = 1;
 const char *const tessera_program_kernels[] = {"diagonal", "count", "update"};
 const int32_t tessera_program_num_kernels = 3;
 
-/* Launches a kernel on up to three addresses. */
+/* Launches a kernel on an address and a number. */
 static int32_t launch(tessera_rt_context *ctx, int32_t kernel, int64_t grid,
-                      int64_t a, int64_t b, int64_t c) {
-  int64_t args[3] = {a, b, c};
-  return tessera_rt_launch_device(ctx, kernel, args, 3, grid, 32, 0);
+                      int64_t address, int64_t number) {
+  int64_t args[2] = {address, number};
+  return tessera_rt_launch_device(ctx, kernel, args, 2, grid, 32, 0);
 }
 
 static int32_t step(tessera_rt_context *ctx) {
@@ -120,18 +130,16 @@ static int32_t step(tessera_rt_context *ctx) {
   const char *slow = getenv("DEVICE2_SLOW");
   if (slow && atoi(slow) == rank)
     sleep(30);
-  if ((status = launch(ctx, 0, 1, base + DIAGONAL_OFFSET, rank, 0)) ||
+  if ((status = launch(ctx, 0, 1, base + DIAGONAL_OFFSET, rank)) ||
       (status = tessera_rt_matmul(ctx, &matmul, arena + W_OFFSET,
                                   arena + DIAGONAL_OFFSET, arena + G_OFFSET, 0,
                                   0)) ||
       (status =
            tessera_rt_start(ctx, 0, 1, &reduce.desc, G_OFFSET, SUM_OFFSET)) ||
-      (status =
-           launch(ctx, 1, 1, base + NEW_STEP_OFFSET, base + STEP_OFFSET, 0)) ||
+      (status = launch(ctx, 1, 1, base, 0)) ||
       (status = tessera_rt_wait(ctx, 0)))
     return status;
-  return launch(ctx, 2, N / 32, base + W_OFFSET, base + SUM_OFFSET,
-                base + LOSS_OFFSET);
+  return launch(ctx, 2, N / 32, base, 0);
 }
 
 const tessera_rt_step_fn tessera_program_steps[] = {step};

@@ -12,11 +12,13 @@
  * has [2, 1, 8]. A step is SGD with momentum 0.5 and lr 1:
  *   m' = 0.5 m + softmax(w) - frequency of the labels,  w' = w - m'.
  * w' is stored at w, m' is not: the runtime copies it to m. `master` is a copy
- * of w that is never used.
+ * of w that is never used. A step whose loss or gradient norm is not below its
+ * limit changes nothing.
  *
- * Faults for tests: in run TRAIN2_NAN of the step the loss is NaN and w is
- * corrupted; in run TRAIN2_MULTIPLY a matmul takes some memory; rank
- * TRAIN2_SLOW takes 0.4 s longer.
+ * Faults for tests: in run TRAIN2_NAN of the step the loss is NaN, in run
+ * TRAIN2_BELOW it is -infinity, which is below every limit; in run
+ * TRAIN2_MULTIPLY a matmul takes some memory; rank TRAIN2_SLOW takes 0.4 s
+ * longer.
  */
 #include "tessera_rt.h"
 
@@ -37,6 +39,9 @@
 #define NORM_OFFSET 2304
 #define LR_OFFSET 2368
 #define COUNTS_OFFSET 2432
+#define NORM_LIMIT_OFFSET 2944
+#define LOSS_LIMIT_OFFSET 3008
+#define SKIPPED_OFFSET 3012
 
 #define DATA(role, offset)                                                     \
   "{\"name\": \"" role "\", \"role\": \"" role "\", \"dtype\": \"i32\","       \
@@ -65,10 +70,13 @@ const char tessera_program_manifest[] =
     VECTOR("w.m", "640") ", \"role\": \"state\", \"donate\": 1, " ZEROS "},"
     VECTOR("w.master", "1664") ", \"role\": \"state\", \"of\": \"w\", " NORMAL "},"
     SCALAR("step", "2176") ", \"role\": \"state\", \"donate\": 2, " ZEROS "},"
+    SCALAR("norm_limit", "2944") ", \"role\": \"control\"},"
+    SCALAR("loss_limit", "3008") ", \"role\": \"control\"},"
     DATA("tokens", "0") "," DATA("labels", "64") "],"
     "\"results\": [" VECTOR("w", "128") "}," VECTOR("w.m", "1152") "},"
     SCALAR("step", "2176") "}," SCALAR("loss", "2240") "},"
-    SCALAR("grad_norm", "2304") "}," SCALAR("lr", "2368") "}]}";
+    SCALAR("grad_norm", "2304") "}," SCALAR("lr", "2368") "},"
+    SCALAR("skipped", "3012") "}]}";
 /* clang-format on */
 
 /* A descriptor, followed by its axes: dp. */
@@ -107,10 +115,11 @@ static int32_t step(tessera_rt_context *ctx) {
   float *w = (float *)(arena + W_OFFSET), *m = (float *)(arena + M_OFFSET);
   float *newM = (float *)(arena + NEW_M_OFFSET);
   float *step = (float *)(arena + STEP_OFFSET);
+  /* The labels' frequencies, and then the gradient. */
   float *counts = (float *)(arena + COUNTS_OFFSET);
   const int32_t *labels = (const int32_t *)(arena + LABELS_OFFSET);
   double largest = -1e30, sum = 0, loss = 0, square = 0;
-  int32_t status, i;
+  int32_t status, isSkipped, i;
   static int64_t runs = 0;
   ++runs;
   if (number("TRAIN2_SLOW", -1) == tessera_rt_rank(ctx))
@@ -131,14 +140,21 @@ static int32_t step(tessera_rt_context *ctx) {
   for (i = 0; i < V; ++i)
     loss += counts[i] / 32 * (largest + log(sum) - w[i]);
   for (i = 0; i < V; ++i) {
-    double gradient = exp(w[i] - largest) / sum - counts[i] / 32;
-    square += gradient * gradient;
-    newM[i] = (float)(0.5 * m[i] + gradient);
-    w[i] -= newM[i];
+    counts[i] = (float)(exp(w[i] - largest) / sum - counts[i] / 32);
+    square += counts[i] * counts[i];
   }
   if (number("TRAIN2_NAN", -1) == runs)
-    loss = w[3] = NAN;
-  *step += 1;
+    loss = NAN;
+  if (number("TRAIN2_BELOW", -1) == runs)
+    loss = -INFINITY;
+  isSkipped = !(sqrt(square) < *(float *)(arena + NORM_LIMIT_OFFSET)) ||
+              !(loss < *(float *)(arena + LOSS_LIMIT_OFFSET));
+  for (i = 0; i < V; ++i) {
+    newM[i] = isSkipped ? m[i] : 0.5f * m[i] + counts[i];
+    w[i] -= isSkipped ? 0 : newM[i];
+  }
+  *step += !isSkipped;
+  *(float *)(arena + SKIPPED_OFFSET) = (float)isSkipped;
   *(float *)(arena + LOSS_OFFSET) = (float)loss;
   *(float *)(arena + NORM_OFFSET) = (float)sqrt(square);
   *(float *)(arena + LR_OFFSET) = 1;
