@@ -91,11 +91,11 @@ Status runStep(tessera_rt_context *ctx, ProgramStep program,
   options.quiet = true;
   options.steps = 1;
   RunData data;
-  Saver saver(ctx, manifest, options, data);
+  Checkpoints checkpoints(ctx, manifest, options, data);
   if (Status status = ctx->target->open(manifest, options, program))
     return status;
   ctx->stateReader = reader;
-  return StepLoop(ctx, manifest, options, data, saver).run();
+  return StepLoop(ctx, manifest, options, data, checkpoints).run();
 }
 
 } // namespace

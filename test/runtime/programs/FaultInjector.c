@@ -16,6 +16,7 @@
  *   FAULT_LOG     append a line for each: "open PATH", "fsync PATH", ...
  *   FAULT_NO_EXCHANGE  renameat2 is not supported, as on NFS
  *   FAULT_NO_LOCKS     nor are locks of files
+ *   FAULT_SLOW    a write takes so many microseconds longer
  *   FAULT_POWER   append a line for each operation that a loss of power may
  *                 undo, or that an fsync covers, once it is done: "create
  *                 PATH", "mkdir PATH", "rename FROM TO", "unlink PATH COPY",
@@ -144,6 +145,8 @@ int close(int fd) {
 ssize_t write(int fd, const void *data, size_t bytes) {
   if (fails("write", pathOf(fd)))
     return -1;
+  if (getenv("FAULT_SLOW") && *pathOf(fd))
+    usleep((useconds_t)atoi(getenv("FAULT_SLOW")));
   return syscall(SYS_write, fd, data, bytes);
 }
 

@@ -149,6 +149,8 @@ static int32_t step(tessera_rt_context *ctx) {
     loss = -INFINITY;
   isSkipped = !(sqrt(square) < *(float *)(arena + NORM_LIMIT_OFFSET)) ||
               !(loss < *(float *)(arena + LOSS_LIMIT_OFFSET));
+  if ((status = tessera_rt_state_fence(ctx)))
+    return status;
   for (i = 0; i < V; ++i) {
     newM[i] = isSkipped ? m[i] : 0.5f * m[i] + counts[i];
     w[i] -= isSkipped ? 0 : newM[i];
