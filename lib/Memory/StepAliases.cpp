@@ -121,8 +121,10 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
   Operation *reader = findReader(donated, cast<OpResult>(root));
   if (!reader)
     return success();
-  // A task was not written by the user: insert a copy instead of failing.
-  if (func->hasAttr(rt::RTDialect::kTaskAttr)) {
+  // A task was not written by the user, and the copy of an element takes no
+  // time: insert a copy instead of failing.
+  auto type = cast<RankedTensorType>(donated.getType());
+  if (func->hasAttr(rt::RTDialect::kTaskAttr) || type.getNumElements() == 1) {
     forced.erase(root);
     root = insertCopy(func.front().getTerminator(), operand.get());
     operand.set(root);

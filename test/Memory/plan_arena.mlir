@@ -175,6 +175,21 @@ func.func @passed_on(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64},
   return %p, %x : tensor<16xf32>, tensor<16xf32>
 }
 
+// The kernel cannot write an element in place: the element is copied.
+// CHECK-LABEL: func.func @element
+// CHECK-SAME: rt.offsets = array<i64: [[STEP:[0-9]+]]>
+// CHECK: %[[NEXT:.*]] = rt.kernel @next(%arg0)
+// CHECK: %[[C:.*]] = rt.copy %[[NEXT]] {{.*}} {rt.offsets = array<i64: [[STEP]]>}
+// CHECK: return %[[C]]
+func.func private @next(%x: tensor<f32>) -> tensor<f32>
+    attributes {rt.kernel, rt.rows = 1 : i64, rt.reuse = array<i64>} {
+  return %x : tensor<f32>
+}
+func.func @element(%step: tensor<f32> {nn.state = "step", dist.donate = 0 : i64}) -> tensor<f32> {
+  %0 = rt.kernel @next(%step) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
 // -----
 
 // Values that are sent next to each other are computed there: no copy is left,
