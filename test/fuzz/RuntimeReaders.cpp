@@ -14,6 +14,7 @@
 #include "../runtime/TemporaryFolder.h"
 
 #include "runtime/cuda/TuneFile.h"
+#include "runtime/src/checkpoint/Format.h"
 #include "runtime/src/data/Inputs.h"
 #include "runtime/src/data/Safetensors.h"
 #include "runtime/src/data/ShardRuns.h"
@@ -330,7 +331,7 @@ bool readOptions(const std::string &input) {
     require(!error.empty(), "an error without a message");
     return false;
   }
-  require(options.steps >= 0 && options.dataPosition >= 0 &&
+  require(options.steps >= 0 && options.dataPosition >= -1 &&
               options.ranks >= 0 && options.timeouts.step > 0 &&
               options.evalBatches >= 1,
           "a number out of range");
@@ -375,6 +376,21 @@ std::vector<std::string> jsonExamples() {
   return {manifestExample, stateExamples()[1], "[1.5e3, \"\\u00e9\"]"};
 }
 
+std::vector<std::string> checkpointExamples() {
+  std::vector<std::string> examples;
+  for (const char *text : {manifestExample, pipelineExample}) {
+    Manifest manifest;
+    std::string error;
+    if (parseManifest(text, manifest, error))
+      examples.push_back(describeCheckpoint(manifest, {12, 96, 0, "t.u16", 7}));
+  }
+  return examples;
+}
+
+std::vector<std::string> sumsExamples() {
+  return {describeSums({{"manifest.json", 1}, {"rank-00000.safetensors", 2}})};
+}
+
 std::vector<std::string> tokenExamples() {
   return {std::string(60, 'a'),
           std::string("\x06\0\1\0\2\0\3\0\4\0", 10) + std::string(80, '\0'),
@@ -393,6 +409,34 @@ std::vector<std::string> variableExamples() {
           "OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=2\nPMI_RANK=0\n"
           "PMI_SIZE=2"};
 }
+
+/// Lays out the files of a checkpoint with this manifest.
+bool readCheckpoint(const std::string &input) {
+  CheckpointManifest checkpoint;
+  if (!parseCheckpoint(input, checkpoint).empty())
+    return false;
+  std::vector<std::vector<CheckpointFile>> files;
+  std::vector<const Value *> values = stateOf(checkpoint.layout);
+  if (!layoutFiles(values, checkpoint.layout.ranks, files).empty())
+    return false;
+  int64_t elements = 0, written = 0;
+  for (const Value *value : values)
+    elements += value->elements();
+  for (const std::vector<CheckpointFile> &own : files)
+    for (const CheckpointFile &file : own)
+      for (const FilePart &part : file.parts)
+        written += part.box.elements();
+  require(written <= elements, "each element is written at most once");
+  return true;
+}
+
+bool readSums(const std::string &input) {
+  FileSums sums;
+  if (!parseSums(input, sums).empty())
+    return false;
+  require(describeSums(sums) == input, "sums are as they were read");
+  return true;
+}
 } // namespace
 
 std::vector<Subject> tessera::fuzz::getSubjects() {
@@ -405,6 +449,8 @@ std::vector<Subject> tessera::fuzz::getSubjects() {
            [] {
              return std::vector<std::string>{manifestExample, pipelineExample};
            }},
+          {"checkpoint", readCheckpoint, checkpointExamples},
+          {"sums", readSums, sumsExamples},
           {"tokens", readTokens, tokenExamples},
           {"options", readOptions, optionExamples},
           {"environment", readVariables, variableExamples},

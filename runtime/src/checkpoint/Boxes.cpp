@@ -166,7 +166,7 @@ static std::vector<Range> rangesOf(const Value &value, const DimGroup &group,
                         range.length * global});
         continue;
       }
-      for (int64_t i = 0; i < range.length; ++i)
+      for (int64_t i = 0; i < range.length && next.size() <= maxBoxes; ++i)
         for (const Range &inner : ranges)
           next.push_back({(range.global + i) * global + inner.global,
                           (range.local + i) * local + inner.local,
@@ -203,6 +203,8 @@ static std::vector<Box> combine(const std::vector<Box> &outer,
   std::vector<Box> boxes;
   for (const Box &a : outer)
     for (const Box &b : inner) {
+      if (boxes.size() > maxBoxes)
+        return boxes;
       Box box = a;
       box.local = a.local * innerElements + b.local;
       for (int64_t &stride : box.strides)
@@ -232,7 +234,7 @@ static std::vector<Box> boxesOfTiles(const Value &value, int64_t rank) {
       dim = {wholeBox({1}, 0)};
     else
       for (const Range &range : rangesOf(value, stored, rank))
-        for (int64_t i = 0; i < range.length; ++i)
+        for (int64_t i = 0; i < range.length && dim.size() <= maxBoxes; ++i)
           dim.push_back(narrow(wholeBox({count}, range.local - range.global), 0,
                                range.global + i, 1));
     tiles = combine(tiles, dim, count == 1 ? 1 : value.localShape[stored]);
@@ -274,6 +276,8 @@ static bool extend(Box &box, const Box &next, size_t dim) {
 
 /// Joins boxes that are one box in the tensor and in the block.
 static std::vector<Box> joinBoxes(std::vector<Box> boxes) {
+  if (boxes.size() > maxBoxes)
+    return boxes;
   size_t dims = boxes.empty() ? 0 : boxes.front().extent.size();
   for (size_t dim = dims; dim-- > 0;) {
     std::vector<Box> joined;

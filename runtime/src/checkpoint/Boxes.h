@@ -34,9 +34,13 @@ struct Box {
   int64_t elements() const;
 };
 
+/// Blocks of more boxes are not listed whole.
+constexpr size_t maxBoxes = 4096;
+
 /// The boxes that a rank's block of a value covers. They are disjoint, not
 /// empty, and have what ShardRuns lists: each element but padding. A rank must
-/// have the value.
+/// have the value. Returns more than `maxBoxes`, of whatever place, if it needs
+/// more.
 std::vector<Box> boxesOf(const Value &value, int64_t rank);
 
 /// The part of the elements [begin, end) of a box, in row-major order, as

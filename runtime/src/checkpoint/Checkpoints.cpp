@@ -208,14 +208,11 @@ Status Checkpoints::open() {
 Status Checkpoints::prepare() {
   if (!isAsked())
     return TESSERA_RT_OK;
-  std::vector<std::vector<CheckpointFile>> all =
-      layoutFiles(values, ctx->ranks);
+  std::vector<std::vector<CheckpointFile>> all;
+  std::string error = layoutFiles(values, ctx->ranks, all);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, "--checkpoint: " + error);
   for (const std::vector<CheckpointFile> &own : all) {
-    if (own.size() > size_t(maxCheckpointFiles))
-      return fail(ctx, TESSERA_RT_INVALID,
-                  format("--checkpoint expects at most %d boxes of a tensor on "
-                         "a rank, but got %zu",
-                         maxCheckpointFiles, own.size()));
     names.emplace_back();
     for (const CheckpointFile &file : own) {
       names.back().push_back(file.name);
@@ -223,7 +220,6 @@ Status Checkpoints::prepare() {
     }
   }
   files = std::move(all[size_t(ctx->rank)]);
-  std::string error;
   if (ctx->rank == 0)
     error = checkRoom(folder.path(), bytesOfAll);
   writer = std::make_unique<CheckpointWriter>(files, ctx->arena(), ctx->rank);

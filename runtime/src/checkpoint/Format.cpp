@@ -220,27 +220,38 @@ static void finish(CheckpointFile &file) {
   file.bytes = end + int64_t(file.header.size());
 }
 
-std::vector<std::vector<CheckpointFile>>
-tessera::rt::layoutFiles(const std::vector<const Value *> &values, int ranks) {
-  std::vector<std::vector<CheckpointFile>> files(static_cast<size_t>(ranks));
+/// Adds the boxes of a value to the files of a rank, one to each.
+static void addBoxes(const Value &value, size_t rank, std::vector<Box> boxes,
+                     std::vector<CheckpointFile> &files) {
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    if (files.size() == i) {
+      std::string number = i ? format(".%zu", i) : std::string();
+      files.emplace_back();
+      files.back().name =
+          format("rank-%05zu%s.safetensors", rank, number.c_str());
+    }
+    files[i].parts.push_back({&value, std::move(boxes[i]), 0});
+  }
+}
+
+std::string
+tessera::rt::layoutFiles(const std::vector<const Value *> &values, int ranks,
+                         std::vector<std::vector<CheckpointFile>> &files) {
+  files.assign(size_t(ranks), {});
   for (const Value *value : values) {
     std::vector<std::vector<Box>> dealt = dealBoxes(*value, ranks);
-    for (size_t rank = 0; rank < dealt.size(); ++rank)
-      for (size_t i = 0; i < dealt[rank].size(); ++i) {
-        std::vector<CheckpointFile> &own = files[rank];
-        if (own.size() == i) {
-          std::string number = i ? format(".%zu", i) : std::string();
-          own.emplace_back();
-          own.back().name =
-              format("rank-%05zu%s.safetensors", rank, number.c_str());
-        }
-        own[i].parts.push_back({value, std::move(dealt[rank][i]), 0});
-      }
+    for (size_t rank = 0; rank < dealt.size(); ++rank) {
+      if (dealt[rank].size() > size_t(maxCheckpointFiles))
+        return format("expects at most %d boxes of a tensor on a rank, but "
+                      "'%s' has more on rank %zu",
+                      maxCheckpointFiles, value->name.c_str(), rank);
+      addBoxes(*value, rank, std::move(dealt[rank]), files[rank]);
+    }
   }
   for (std::vector<CheckpointFile> &own : files)
     for (CheckpointFile &file : own)
       finish(file);
-  return files;
+  return std::string();
 }
 
 //===----------------------------------------------------------------------===//

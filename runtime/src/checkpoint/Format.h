@@ -79,9 +79,10 @@ struct CheckpointFile {
   int64_t bytes = 0;
 };
 
-/// The files of each rank. `values` must outlive them.
-std::vector<std::vector<CheckpointFile>>
-layoutFiles(const std::vector<const Value *> &values, int ranks);
+/// Lays out the files of each rank. `values` must outlive them. Returns a
+/// message if a rank needs more than maxCheckpointFiles, or nothing.
+std::string layoutFiles(const std::vector<const Value *> &values, int ranks,
+                        std::vector<std::vector<CheckpointFile>> &files);
 
 /// The parameters and the state of a program, which checkpoints have.
 std::vector<const Value *> stateOf(const Manifest &manifest);

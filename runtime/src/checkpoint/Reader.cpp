@@ -125,8 +125,11 @@ std::string CheckpointReader::open(const std::string &path, bool &isForeign) {
   std::vector<const Value *> values = stateOf(checkpoint.layout);
   for (const Value *value : values)
     tensors[value->name] = value;
-  for (std::vector<CheckpointFile> &own :
-       layoutFiles(values, checkpoint.layout.ranks))
+  std::vector<std::vector<CheckpointFile>> all;
+  error = layoutFiles(values, checkpoint.layout.ranks, all);
+  if (!error.empty())
+    return "'" + folder + "/" + checkpointManifestName + "': " + error;
+  for (std::vector<CheckpointFile> &own : all)
     for (CheckpointFile &file : own)
       files.push_back(std::move(file));
   mapped.resize(files.size());
