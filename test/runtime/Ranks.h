@@ -32,6 +32,8 @@ struct RankSetup {
   double timeout = 20;
   /// Number of a list's entries; lists are then stamped.
   int64_t entries = 0;
+  /// Arguments of the program that the ranks have.
+  std::vector<Value> arguments = {};
 };
 
 /// Body of a rank: returns an error, or nothing.
@@ -51,6 +53,7 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   manifest.arenaBytes = setup.arenaBytes;
   manifest.mesh = {{"x", setup.ranks}};
   manifest.pipeline.entries = setup.entries;
+  manifest.arguments = setup.arguments;
   Options options;
   options.threads = setup.threads;
   options.timeouts.setAll(setup.timeout);

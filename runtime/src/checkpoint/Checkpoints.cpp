@@ -309,15 +309,18 @@ Status Checkpoints::begin(int64_t steps) {
   return TESSERA_RT_OK;
 }
 
+bool Checkpoints::beginsAfter(int64_t steps) const {
+  return writer && ctx->memory.control->checkpointBegins.load() ==
+                       data.stepsBefore + steps;
+}
+
 Status Checkpoints::afterStep(int64_t steps) {
   if (!writer)
     return TESSERA_RT_OK;
   if (writer->isBusy() && writer->isDone())
     if (Status status = endWriter())
       return status;
-  if (ctx->memory.control->checkpointBegins.load() != data.stepsBefore + steps)
-    return TESSERA_RT_OK;
-  return begin(steps);
+  return beginsAfter(steps) ? begin(steps) : TESSERA_RT_OK;
 }
 
 Status Checkpoints::finish(int64_t steps) {

@@ -37,6 +37,8 @@ public:
   Status open();
   /// Prepares for writing, once arguments are filled.
   Status prepare();
+  /// True if rank 0 decided that a checkpoint begins after this step.
+  bool beginsAfter(int64_t steps) const;
   /// Begins a checkpoint if rank 0 decided so, and reports what failed since.
   /// `steps` is the number of steps of this run.
   Status afterStep(int64_t steps);

@@ -67,11 +67,15 @@ static int64_t loadStrideFor(const TableSizes &tables) {
   return roundUp(tables.bytesOfLoads(), pageBytes);
 }
 
+static int64_t hashStrideFor(const TableSizes &tables) {
+  return roundUp(tables.values * int64_t(sizeof(uint64_t)), pageBytes);
+}
+
 int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes,
                                const TableSizes &tables) {
   return controlBytesFor(ranks) +
          ranks * (arenaStrideFor(arenaBytes) + stampStrideFor(tables.stamps) +
-                  loadStrideFor(tables));
+                  loadStrideFor(tables) + hashStrideFor(tables));
 }
 
 Stamp *SharedMemory::stamps(int rank) const {
@@ -86,6 +90,13 @@ LayerLoads *SharedMemory::loads(int rank, int64_t layer) const {
   auto *first = reinterpret_cast<uint8_t *>(stamps(control->ranks));
   return reinterpret_cast<LayerLoads *>(first + rank * loadStrideFor(tables) +
                                         layer * tables.bytesOfLayer());
+}
+
+uint64_t *SharedMemory::hashes(int rank) const {
+  auto *loads = reinterpret_cast<uint8_t *>(stamps(control->ranks));
+  return reinterpret_cast<uint64_t *>(loads +
+                                      control->ranks * loadStrideFor(tables) +
+                                      rank * hashStrideFor(tables));
 }
 
 bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes,

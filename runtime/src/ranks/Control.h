@@ -164,6 +164,8 @@ struct TableSizes {
   int64_t stamps = 0;
   /// Layers of experts, and the most experts of one.
   int64_t layers = 0, experts = 0;
+  /// Arguments and results, of which there may be replicas.
+  int64_t values = 0;
 
   /// Bytes of the loads of one layer, and of all layers of a rank.
   int64_t bytesOfLayer() const {
@@ -318,6 +320,9 @@ struct SharedMemory {
   /// A rank's counts of a layer of experts, after all stamps; null if it has no
   /// such layer.
   LayerLoads *loads(int rank, int64_t layer) const;
+  /// A rank's hashes of its blocks of arguments, and then of results, after all
+  /// loads.
+  uint64_t *hashes(int rank) const;
 
   /// Bytes of everything before the arenas.
   static int64_t controlBytesFor(int ranks);

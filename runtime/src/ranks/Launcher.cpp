@@ -41,7 +41,8 @@ int tessera::rt::threadsPerRank(const Options &options, int ranks) {
 
 TableSizes tessera::rt::getTableSizes(const Manifest &manifest) {
   return {manifest.pipeline.entries, manifest.experts.layers,
-          manifest.experts.most};
+          manifest.experts.most,
+          int64_t(manifest.arguments.size() + manifest.results.size())};
 }
 
 bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest) {

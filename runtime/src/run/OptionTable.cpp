@@ -436,6 +436,10 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "--checkpoint-memory", "BYTES", takeCheckpointMemory,
           "memory of each rank for copies of what is being written\n"
           "(all that it writes); a step waits when it is full"),
+      count<&Options::checkReplicas>(
+          "--check-replicas", 1,
+          "every N steps, and before each checkpoint, end the run if\n"
+          "ranks differ in what they have replicas of"),
       {"--load", "PATH",
        "begin with the checkpoint PATH, or the newest in that\n"
        "folder, where --checkpoint has none; parameters=PATH:\n"

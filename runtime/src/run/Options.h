@@ -76,6 +76,8 @@ struct Options {
   /// The newest checkpoints that stay, and those of each step that this number
   /// divides; 0: of none.
   int64_t keep = 2, keepEvery = 0;
+  /// Steps between comparisons of replicas; 0: never.
+  int64_t checkReplicas = 0;
   /// File for the actions of the last step; empty: none.
   std::string trace;
   Rehearsal rehearsal;

@@ -31,7 +31,8 @@ StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
                    const Options &options, const RunData &data,
                    Checkpoints &checkpoints)
     : ctx(ctx), manifest(manifest), options(options), data(data),
-      checkpoints(checkpoints), log(ctx, manifest, options) {
+      checkpoints(checkpoints), log(ctx, manifest, options),
+      replicas(ctx, manifest) {
   for (const char *name :
        {"loss", "aux_loss", "grad_norm", "lr", "num_labels", "skipped"})
     if (const Value *value = manifest.findScalar(name);
@@ -278,6 +279,13 @@ void StepLoop::comparePosition() {
                        (long long)data.beginPosition));
 }
 
+Status StepLoop::checkReplicas(int64_t step, bool isLast) {
+  int64_t every = options.checkReplicas, number = data.numberBefore + step;
+  bool isDue = every && (number % every == 0 || checkpoints.beginsAfter(step) ||
+                         (isLast && !options.checkpoint.empty()));
+  return isDue ? replicas.run(number) : TESSERA_RT_OK;
+}
+
 void StepLoop::showRemark(int64_t step) {
   std::string remark = checkpoints.takeRemark();
   if (!remark.empty())
@@ -335,6 +343,8 @@ Status StepLoop::run() {
     log.remark(0, note);
   comparePosition();
   showRemark(0);
+  if (options.checkReplicas)
+    log.remark(data.numberBefore, replicas.describe());
   int64_t steps = options.steps - data.numberBefore;
   if (steps == 0 && data.isResumed && ctx->rank == 0 && !options.quiet)
     fprintf(stderr,
@@ -364,6 +374,8 @@ Status StepLoop::run() {
     stepTimes.cpuSeconds.push_back(cpu);
     StepRecord result = record(step, seconds);
     if (Status status = judge(result))
+      return status;
+    if (Status status = checkReplicas(step, step == steps || stopSignal()))
       return status;
     if (Status status = checkpoints.afterStep(step))
       return status;

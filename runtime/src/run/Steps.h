@@ -16,6 +16,7 @@
 #include "Report.h"
 #include "StepLog.h"
 #include "checkpoint/Checkpoints.h"
+#include "checkpoint/ReplicaCheck.h"
 #include "data/Manifest.h"
 #include "data/Tokens.h"
 #include "ranks/Context.h"
@@ -59,6 +60,8 @@ private:
   Status returnResults();
   /// Remarks if the data does not continue where the run of --inputs ended.
   void comparePosition();
+  /// Compares replicas if it is time to, or before a checkpoint.
+  Status checkReplicas(int64_t step, bool isLast);
   /// Shows what checkpoints have to say.
   void showRemark(int64_t step);
   /// Reports that a signal ended the loop, and sets the exit code.
@@ -73,6 +76,7 @@ private:
   const RunData &data;
   Checkpoints &checkpoints;
   StepLog log;
+  ReplicaCheck replicas;
   /// The results that are read after a step.
   std::vector<ArenaBlock> scalars;
   StepTimes stepTimes;
