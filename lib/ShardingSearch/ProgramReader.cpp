@@ -223,6 +223,17 @@ static bool staysInKernel(Value value) {
   });
 }
 
+/// True for a scalar that an op makes from another result of its kernel alone:
+/// the kernel has one more result.
+static bool followsResult(Value scalar) {
+  auto type = dyn_cast<RankedTensorType>(scalar.getType());
+  Operation *op = scalar.getDefiningOp();
+  Operation *maker =
+      op->getNumOperands() == 1 ? getMaker(op->getOperand(0)) : nullptr;
+  return type && type.getRank() == 0 && isElementwise(maker) &&
+         !staysInKernel(op->getOperand(0));
+}
+
 static bool reducesRows(Operation *op) {
   return op && getOpCost(op).kind == CostKind::RowReduction;
 }
@@ -380,7 +391,8 @@ void ProgramReader::readKernelEnds(Operation *operation,
                                 [](Value operand) {
                                   return reducesRows(getMaker(operand));
                                 }) &&
-                  llvm::none_of(operation->getResults(), isReduced);
+                  llvm::none_of(operation->getResults(), isReduced) &&
+                  llvm::none_of(operation->getResults(), followsResult);
 }
 
 /// Numbers kinds of ops: ops of one kind are priced once.
