@@ -306,12 +306,15 @@ void TrainStepBuilder::buildStep() {
       gradients.push_back(parameter.gradient);
   Value norm = b.div(optimizer.buildNorm(gradients), divisor);
   Value gradScale = b.div(optimizer.buildClip(norm), divisor);
-  Value next = b.add(getArgument(stepCount), one);
-  optimizer.buildSchedule(next);
+  Value steps = getArgument(stepCount);
+  optimizer.buildSchedule(b.add(steps, one));
   Value skip = buildSkip(norm, loss);
   if (scalesLoss())
     norm = updateLossScale(optimizer, norm, skip);
-  results[stepCount] = b.select(skip, getArgument(stepCount), next);
+  Value skipped =
+      b.make<arith::UIToFPOp>(RankedTensorType::get({}, wide), skip);
+  // Not the schedule's sum, so that the schedule does not wait for the norm.
+  results[stepCount] = b.add(steps, b.sub(one, skipped));
   updateParameters(optimizer, gradScale, skip);
   for (TrainedParameter &parameter : parameters)
     if (parameter.load && plan.balanceRate != 0)
@@ -327,8 +330,7 @@ void TrainStepBuilder::buildStep() {
   output("num_labels", count);
   if (aux)
     output("aux_loss", aux);
-  output("skipped",
-         b.make<arith::UIToFPOp>(RankedTensorType::get({}, wide), skip));
+  output("skipped", skipped);
 }
 
 void TrainStepBuilder::finish() {

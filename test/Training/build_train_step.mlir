@@ -40,7 +40,7 @@
 // CHECK: %[[NORM:.*]] = arith.divf %[[ROOT]], %[[COUNT]]
 // CHECK: %[[CLIP:.*]] = arith.minimumf
 // CHECK-NEXT: %[[SCALE:.*]] = arith.divf %[[CLIP]], %[[COUNT]]
-// CHECK: %[[AFTER:.*]] = arith.addf %[[STEP]],
+// CHECK: arith.addf %[[STEP]],
 // CHECK-COUNT-2: math.exp
 // CHECK: arith.truncf
 // CHECK: %[[RATE:.*]] = arith.minimumf
@@ -50,14 +50,15 @@
 // CHECK: %[[ISOVER:.*]] = arith.cmpf uge, %[[NORM]], %[[NORMLIMIT]] : tensor<f32>
 // CHECK: %[[COSTS:.*]] = arith.cmpf uge, %[[LOSS]], %[[LOSSLIMIT]] : tensor<f32>
 // CHECK: %[[SKIP:.*]] = arith.ori %[[ISOVER]], %[[COSTS]] : tensor<i1>
-// CHECK: %[[NEXT:.*]] = arith.select %[[SKIP]], %[[STEP]], %[[AFTER]]
+// CHECK: %[[SKIPPED:.*]] = arith.uitofp %[[SKIP]] : tensor<i1> to tensor<f32>
+// CHECK: %[[DONE:.*]] = arith.subf %{{.*}}, %[[SKIPPED]]
+// CHECK: %[[NEXT:.*]] = arith.addf %[[STEP]], %[[DONE]]
 
 // Matrices decay, vectors do not; a parameter without a gradient stays.
 // CHECK: %[[NW:.*]], %[[NWM:.*]], %[[NWV:.*]] = nn.adamw %[[W]], %[[WM]], %[[WV]], %[[SUMS]]#2 scale %[[SCALE]] lr %[[LR]]
 // CHECK-SAME: skip %[[SKIP]]
 // CHECK-SAME: weight_decay 1.000000e-01
 // CHECK: nn.adamw %[[B]], {{.*}} skip %[[SKIP]] {{.*}} weight_decay 0.000000e+00
-// CHECK: %[[SKIPPED:.*]] = arith.uitofp %[[SKIP]] : tensor<i1> to tensor<f32>
 // CHECK: return %[[NW]], %{{.*}}, %[[UNUSED]], %[[NWM]], %[[NWV]], {{.*}}, %[[NEXT]], %[[LOSS]], %[[NORM]], %[[LR]], %[[SUMS]]#1, %[[SKIPPED]]
 
 // A master copy in f32 that is initialized from its parameter; gradients of
