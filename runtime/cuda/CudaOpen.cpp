@@ -63,7 +63,7 @@ Status CudaTarget::openDevice(const Manifest &manifest,
       device = createCudaDevice(number, error);
   }
   if (!device)
-    return fail(ctx, TESSERA_RT_SYSTEM, error);
+    return fail(ctx, TESSERA_RT_INVALID, error);
   arenaBytes = manifest.arenaBytes;
   void *arena = nullptr;
   error = device->createStream(/*highPriority=*/false, compute);
@@ -311,7 +311,7 @@ Status CudaTarget::openMatmul(const Options &options) {
   else if (!noted.matmuls.empty())
     matmuls = createCublasLt(*device, *kernels, compute, tune, error);
   if (!error.empty())
-    return fail(ctx, TESSERA_RT_SYSTEM, error);
+    return fail(ctx, TESSERA_RT_INVALID, error);
   if (!matmuls)
     return TESSERA_RT_OK;
   for (const MatmulCall &call : noted.matmuls)
@@ -380,7 +380,7 @@ Status CudaTarget::open(const Manifest &manifest, const Options &options,
   bestSeconds = timeAtPeak(options.tf32);
   int64_t used = device->allocatedBytes();
   if (memoryLimit && used > memoryLimit)
-    return fail(ctx, TESSERA_RT_SYSTEM,
+    return fail(ctx, TESSERA_RT_INVALID,
                 format("needs %lld bytes on its device, but --memory-limit "
                        "gives %lld",
                        (long long)used, (long long)memoryLimit));

@@ -43,7 +43,7 @@ Status NcclLibrary::open(bool shared) {
     api.bind();
   return api.library.error.empty()
              ? TESSERA_RT_OK
-             : fail(ctx, TESSERA_RT_SYSTEM, api.library.error);
+             : fail(ctx, TESSERA_RT_INVALID, api.library.error);
 }
 
 std::string NcclLibrary::describe(const Communicator &comm, const char *what,

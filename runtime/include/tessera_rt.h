@@ -73,7 +73,9 @@ enum tessera_rt_status {
   /// Another rank, or the launcher, recorded a fault or asked to stop.
   TESSERA_RT_ABORTED = 4,
   /// A file or a system call failed.
-  TESSERA_RT_SYSTEM = 5
+  TESSERA_RT_SYSTEM = 5,
+  /// A file system, or the user's quota in it, is full.
+  TESSERA_RT_FULL = 6
 };
 
 /// Element types. I1 is one byte, 0 or 1. F8E4M3 has no infinities, and its

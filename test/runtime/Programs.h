@@ -82,9 +82,10 @@ inline std::vector<std::string> linesOf(const std::string &text) {
   return lines;
 }
 
-/// Expects exit status 1 and one line of error with that text.
-inline void expectError(const Outcome &outcome, const char *text) {
-  EXPECT_EQ(outcome.status, 1);
+/// Expects that exit status and one line of error with that text.
+inline void expectError(const Outcome &outcome, const char *text,
+                        int status = 1) {
+  EXPECT_EQ(outcome.status, status);
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1)
       << outcome.err;
   EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;

@@ -30,6 +30,7 @@ struct RankSetup {
   int64_t arenaBytes = 1 << 20;
   int threads = 1;
   double timeout = 20;
+  int64_t restarts = 0;
   /// Number of a list's entries; lists are then stamped.
   int64_t entries = 0;
   /// Arguments of the program that the ranks have.
@@ -57,6 +58,7 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   Options options;
   options.threads = setup.threads;
   options.timeouts.setAll(setup.timeout);
+  options.restarts = setup.restarts;
   currentFunction() = &body;
   return launchRanks(
       manifest, options,
@@ -67,7 +69,8 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
         // A rank must not leave while others read its arena.
         else if (!ctx->memory.control->aborted.load())
           barrier(ctx, BarrierEnd);
-        return ctx->memory.control->aborted.load() ? 1 : 0;
+        const ControlBlock &control = *ctx->memory.control;
+        return control.aborted.load() ? failureExitCode(control, 0) : 0;
       });
 }
 

@@ -97,8 +97,8 @@ protected:
   }
 
   /// Makes operations fail in turn: all with TESSERA_CHECK=1, otherwise every
-  /// seventh. Returns the number of operations.
-  int faultEach(const std::string &kind, bool isOver,
+  /// seventh. Runs end with `status`. Returns the number of operations.
+  int faultEach(const std::string &kind, int status, bool isOver,
                 const std::string &more = "") {
     int first = int(hashBytes(more.data(), more.size()) % 7) + (isOver ? 0 : 3);
     int stride = getenv("TESSERA_CHECK") ? 1 : 7;
@@ -113,7 +113,7 @@ protected:
       }
       std::string where =
           kind + format(" at %d, ", at) + operations[size_t(at) - 1];
-      EXPECT_EQ(outcome.status, 1) << where;
+      EXPECT_EQ(outcome.status, status) << where;
       EXPECT_NE(outcome.err, "") << where;
       check(isOver ? 2 : -1, where);
       if (HasFailure())
@@ -128,23 +128,23 @@ protected:
 } // namespace
 
 TEST_F(SavingFaults, killed_over_a_state) {
-  EXPECT_GT(faultEach("kill", true), 30);
+  EXPECT_GT(faultEach("kill", exitMayRestart, true), 30);
 }
 
 TEST_F(SavingFaults, killed_without_an_exchange_of_folders) {
-  EXPECT_GT(faultEach("kill", true, "FAULT_NO_EXCHANGE=1"), 30);
+  EXPECT_GT(faultEach("kill", exitMayRestart, true, "FAULT_NO_EXCHANGE=1"), 30);
 }
 
 TEST_F(SavingFaults, killed_in_the_first_save) {
-  EXPECT_GT(faultEach("kill", false), 30);
+  EXPECT_GT(faultEach("kill", exitMayRestart, false), 30);
 }
 
 TEST_F(SavingFaults, full_disk) {
-  EXPECT_GT(faultEach(std::to_string(ENOSPC), true), 30);
+  EXPECT_GT(faultEach(std::to_string(ENOSPC), 1, true), 30);
 }
 
 TEST_F(SavingFaults, broken_disk) {
-  EXPECT_GT(faultEach(std::to_string(EIO), true), 30);
+  EXPECT_GT(faultEach(std::to_string(EIO), exitMayRestart, true), 30);
 }
 
 TEST_F(SavingFaults, files_are_on_the_disk_before_they_count) {

@@ -188,7 +188,7 @@ Status Checkpoints::open() {
             "--checkpoint and --load " +
             from + "/step-N, with --data-position for other data";
   if (!error.empty())
-    return fail(ctx, TESSERA_RT_INVALID, error);
+    return fail(ctx, statusOfFailure(error), error);
   double timeout = ctx->timeout;
   ctx->timeout += patienceOf(options);
   if (Status status = barrier(ctx, BarrierAgreed))
@@ -229,7 +229,8 @@ Status Checkpoints::prepare() {
                                  ? std::min(options.checkpointMemory, whole)
                                  : whole);
   begunAt = monotonicSeconds();
-  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
+  return error.empty() ? TESSERA_RT_OK
+                       : fail(ctx, statusOfFailure(error), error);
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,7 +274,8 @@ Status Checkpoints::endWriter() {
   std::string error = writer->end();
   ctx->stateReader = nullptr;
   stall += writer->secondsWaited();
-  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
+  return error.empty() ? TESSERA_RT_OK
+                       : fail(ctx, statusOfFailure(error), error);
 }
 
 Status Checkpoints::begin(int64_t steps) {
@@ -377,7 +379,7 @@ std::string Checkpoints::commit(const RunPosition &position, double begun) {
   if (error.empty())
     error = folder.publish(position.step);
   if (error.empty()) {
-    ctx->memory.control->checkpointsCommitted.fetch_add(1);
+    ctx->memory.control->committed.fetch_add(1);
     damaged.erase(position.step);
     error = folder.removeOld({options.keep, options.keepEvery}, damaged);
   }

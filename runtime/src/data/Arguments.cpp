@@ -287,7 +287,7 @@ static Status loadSaved(Filling &filling, const Value &value,
   };
   Status status = fillBlock(filling, value, fill);
   if (!error.empty())
-    return fail(filling.ctx, TESSERA_RT_SYSTEM, error);
+    return fail(filling.ctx, statusOfFailure(error), error);
   return status;
 }
 

@@ -58,7 +58,7 @@ Status tessera::rt::writeValues(tessera_rt_context *ctx,
     std::string error = writeNpy(directory + "/" + value.name + ".npy",
                                  value.dtype, value.logicalShape, whole.data());
     if (!error.empty())
-      return fail(ctx, TESSERA_RT_SYSTEM, error);
+      return fail(ctx, statusOfFailure(error), error);
   }
   return TESSERA_RT_OK;
 }

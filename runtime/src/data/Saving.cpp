@@ -45,7 +45,7 @@ Status Saver::open(StagedFolder &folder, const std::string &path,
     return TESSERA_RT_OK;
   std::string error = folder.open(path, promised + bytes);
   if (!error.empty())
-    return fail(ctx, TESSERA_RT_SYSTEM, error);
+    return fail(ctx, statusOfFailure(error), error);
   promised += bytes;
   return TESSERA_RT_OK;
 }
@@ -97,7 +97,7 @@ Status Saver::save(StagedFolder &folder, const std::string &path,
   if (ctx->rank == 0) {
     std::string error = writeManifest(staging, values, steps);
     if (!error.empty())
-      return fail(ctx, TESSERA_RT_SYSTEM, error);
+      return fail(ctx, statusOfFailure(error), error);
   }
   Status status = publish(folder, bytesOf(values));
   ctx->timeout = timeout;
@@ -109,7 +109,7 @@ Status Saver::publish(StagedFolder &folder, int64_t bytes) {
   if (ctx->rank == 0) {
     std::string error = folder.publish();
     if (!error.empty())
-      return fail(ctx, TESSERA_RT_SYSTEM, error);
+      return fail(ctx, statusOfFailure(error), error);
     promised -= bytes;
   }
   return barrier(ctx, BarrierOutputs);
@@ -137,13 +137,13 @@ Status Saver::saveWeights() {
   if (ctx->rank == 0)
     error = weightsLayout.create(staging);
   if (!error.empty())
-    return fail(ctx, TESSERA_RT_SYSTEM, error);
+    return fail(ctx, statusOfFailure(error), error);
   // No rank writes before the files exist.
   if (Status status = fetchValues(ctx, weightsLayout.values()))
     return status;
   error = weightsLayout.write(ctx, staging);
   if (!error.empty())
-    return fail(ctx, TESSERA_RT_SYSTEM, error);
+    return fail(ctx, statusOfFailure(error), error);
   if (Status status = barrier(ctx, BarrierOutputs))
     return status;
   Status status = publish(weights, weightsLayout.bytes());

@@ -22,7 +22,7 @@ using namespace tessera::rt;
 Status tessera::rt::fail(tessera_rt_context *ctx, Status status,
                          const std::string &text) {
   std::string line = format("rank %d: ", ctx->rank) + text;
-  bool first = recordFailure(ctx->memory, ctx->rank, line);
+  bool first = recordFailure(ctx->memory, ctx->rank, status, line);
   // The detecting rank prints it if no launcher does.
   if (first && !ctx->launched)
     fprintf(stderr, "tessera: error: %s\n", line.c_str());

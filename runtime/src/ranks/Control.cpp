@@ -259,7 +259,7 @@ void tessera::rt::ringDoorbell(RankBlock &block) {
     futexWakeAll(block.doorbell);
 }
 
-bool tessera::rt::recordFailure(SharedMemory &memory, int owner,
+bool tessera::rt::recordFailure(SharedMemory &memory, int owner, Status status,
                                 const std::string &text) {
   ControlBlock &control = *memory.control;
   int32_t expected = 0;
@@ -269,11 +269,19 @@ bool tessera::rt::recordFailure(SharedMemory &memory, int owner,
     size_t length = std::min(text.size(), sizeof(control.failure) - 1);
     memcpy(control.failure, text.data(), length);
     control.failure[length] = 0;
+    control.failureStatus = status;
     control.aborted.store(1);
   }
   for (int rank = 0; rank < control.ranks; ++rank)
     ringDoorbell(memory.blocks[rank]);
   return first;
+}
+
+int tessera::rt::failureExitCode(const ControlBlock &control, Status own) {
+  Status status = control.aborted.load() ? control.failureStatus : own;
+  return status == TESSERA_RT_LOST_RANK || status == TESSERA_RT_SYSTEM
+             ? exitMayRestart
+             : 1;
 }
 
 uint64_t tessera::rt::hashBytes(const void *data, size_t bytes, uint64_t seed) {

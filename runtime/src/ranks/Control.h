@@ -270,17 +270,19 @@ struct ControlBlock {
   std::atomic<int32_t> stopDecided{0};
   /// Not 0: a signal asks for a checkpoint after the current step.
   std::atomic<int32_t> checkpointAsked{0};
-  /// The step after which rank 0 decided to begin a checkpoint, and the number
-  /// of checkpoints that were committed.
-  std::atomic<int64_t> checkpointBegins{-1}, checkpointsCommitted{0};
+  /// The step after which rank 0 decided to begin a checkpoint.
+  std::atomic<int64_t> checkpointBegins{-1};
   /// The step of the checkpoint that ranks try to load, and whether one of them
   /// found it damaged.
   std::atomic<int64_t> checkpointTried{-1};
   std::atomic<uint32_t> checkpointIsDamaged{0};
   /// The exit code of a run without failure: not 0 if steps remain.
   std::atomic<int32_t> exitCode{0};
+  /// Checkpoints that these processes have committed.
+  std::atomic<int64_t> committed{0};
   /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.
   std::atomic<int32_t> failureOwner{0};
+  Status failureStatus = TESSERA_RT_OK;
   /// Long enough for a list of all files of a state.
   char failure[64 << 10] = {};
   Announcement announcements[maxAnnouncements];
@@ -358,7 +360,16 @@ void ringDoorbell(RankBlock &block);
 /// Records why the job stops and wakes everybody. Only the first call has an
 /// effect. `owner` is a rank, or the number of ranks for the launcher. Returns
 /// true if this call was the first.
-bool recordFailure(SharedMemory &memory, int owner, const std::string &text);
+bool recordFailure(SharedMemory &memory, int owner, Status status,
+                   const std::string &text);
+
+/// The exit code of a failure that the same command, given again, may not meet:
+/// a lost rank, a system call that failed. (EX_TEMPFAIL of sysexits.h)
+constexpr int exitMayRestart = 75;
+
+/// The exit code of a failed run: `exitMayRestart` or 1. `own` is the status
+/// that this process saw, if none is recorded.
+int failureExitCode(const ControlBlock &control, Status own);
 
 /// FNV-1a, continued from `seed`.
 uint64_t hashBytes(const void *data, size_t bytes,

@@ -7,7 +7,8 @@
 //
 // See Launcher.h. The launcher is one thread that forks the ranks, then sleeps
 // in sigtimedwait until one of them ends or somebody interrupts. It prints the
-// one line about a failure, whichever process detected it.
+// one line about a failure, whichever process detected it, and may start all
+// ranks again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -153,14 +154,14 @@ struct Children {
       if (pid)
         kill(pid, SIGKILL);
   }
-  void markFailed(const std::string &text);
+  void markFailed(Status status, const std::string &text);
   void reap();
   void interrupt(int signal);
 };
 } // namespace
 
-void Children::markFailed(const std::string &text) {
-  recordFailure(memory, int(pids.size()), text);
+void Children::markFailed(Status status, const std::string &text) {
+  recordFailure(memory, int(pids.size()), status, text);
   if (!failed)
     failedAt = monotonicSeconds();
   failed = true;
@@ -184,7 +185,8 @@ void Children::reap() {
     std::string where = block.posted.load() == 0
                             ? "it has not reached any collective"
                             : "its last collective is " + block.last.describe();
-    markFailed(format("rank %zu ", rank) + how + "; " + where);
+    markFailed(TESSERA_RT_LOST_RANK,
+               format("rank %zu ", rank) + how + "; " + where);
   }
 }
 
@@ -202,7 +204,8 @@ void Children::interrupt(int signal) {
   if (interruptedBy)
     killAll();
   interruptedBy = signal;
-  markFailed(format("interrupted by %s", strsignal(signal)));
+  markFailed(TESSERA_RT_ABORTED,
+             format("interrupted by %s", strsignal(signal)));
 }
 
 /// Runs in a forked process; does not return.
@@ -258,6 +261,103 @@ static void watch(Children &children, const sigset_t &watched,
   }
 }
 
+namespace {
+/// How one start of all ranks ended.
+struct Attempt {
+  int exitCode = 1;
+  /// The line about the failure; empty: there was none, or it is printed.
+  std::string failure;
+  /// The signal that asked for an end, or 0.
+  int stopSignal = 0;
+  /// Checkpoints that it committed.
+  int64_t committed = 0;
+};
+} // namespace
+
+/// Forks all ranks. If the system refuses one, the job has failed.
+static void forkAll(Children &children, const sigset_t &mask,
+                    const Manifest &manifest, const Options &options,
+                    RankBody body) {
+  pid_t parent = getpid(), group = 0;
+  for (int rank = 0; rank < manifest.ranks; ++rank) {
+    pid_t pid = fork();
+    if (pid == 0)
+      runChild(children.memory, rank, parent, group, mask, manifest, options,
+               body);
+    if (pid < 0) {
+      children.markFailed(TESSERA_RT_SYSTEM, format("cannot fork rank %d: %s",
+                                                    rank, strerror(errno)));
+      break;
+    }
+    setpgid(pid, group);
+    group = group ? group : pid;
+    children.pids.push_back(pid);
+  }
+}
+
+/// Starts all ranks, in memory of their own, and waits until none is left.
+/// `watched` signals are blocked, ranks begin with the mask `before`.
+static Attempt runOnce(const sigset_t &watched, const sigset_t &before,
+                       const Manifest &manifest, const Options &options,
+                       RankBody body) {
+  Attempt attempt;
+  SharedMemory memory;
+  if (!createMemory(memory, manifest))
+    return attempt;
+  const ControlBlock &control = *memory.control;
+  Children children{{}, memory};
+  forkAll(children, before, manifest, options, body);
+  watch(children, watched, options.timeouts);
+  bool failed = children.failed || control.aborted.load();
+  if (failed)
+    attempt.failure = control.failure;
+  attempt.exitCode = children.interruptedBy ? 128 + children.interruptedBy
+                     : failed ? failureExitCode(control, TESSERA_RT_SYSTEM)
+                              : control.exitCode.load();
+  attempt.stopSignal = control.stopSignal.load();
+  attempt.committed = control.committed.load();
+  memory.unmap();
+  return attempt;
+}
+
+/// Takes a signal that came while no rank ran; 0: there is none.
+static int takeSignal(const sigset_t &watched) {
+  timespec now{0, 0};
+  int received;
+  do
+    received = sigtimedwait(&watched, nullptr, &now);
+  while (received == SIGCHLD || received == SIGUSR1);
+  return std::max(received, 0);
+}
+
+/// Starts the ranks until they end well, in a way that a new start does not
+/// change, or too often in a row.
+static int runWithRestarts(const sigset_t &watched, const sigset_t &before,
+                           const Manifest &manifest, const Options &options,
+                           RankBody body) {
+  for (int64_t failures = 1;; ++failures) {
+    Attempt attempt = runOnce(watched, before, manifest, options, body);
+    if (attempt.committed > 0)
+      failures = 1;
+    bool mayRestart = attempt.exitCode == exitMayRestart;
+    // Who was told to end does not begin again.
+    if (mayRestart && options.restarts && attempt.stopSignal == 0)
+      attempt.stopSignal = takeSignal(watched);
+    if (mayRestart && attempt.stopSignal)
+      attempt.exitCode = 128 + attempt.stopSignal;
+    else if (mayRestart && failures <= options.restarts) {
+      fprintf(stderr, "tessera: %s; restarts from %s (%lld of %lld)\n",
+              attempt.failure.c_str(),
+              options.checkpoint.empty() ? "step 0" : "the newest checkpoint",
+              (long long)failures, (long long)options.restarts);
+      continue;
+    }
+    if (!attempt.failure.empty())
+      fprintf(stderr, "tessera: error: %s\n", attempt.failure.c_str());
+    return attempt.exitCode;
+  }
+}
+
 int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
                              RankBody body) {
   // It is better to start no process than to have ranks refused one by one.
@@ -268,10 +368,6 @@ int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
             (long long)manifest.arenaBytes, (long long)options.memoryLimit);
     return 1;
   }
-  SharedMemory memory;
-  if (!createMemory(memory, manifest))
-    return 1;
-
   sigset_t watched, before;
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
@@ -280,29 +376,7 @@ int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
   sigprocmask(SIG_BLOCK, &watched, &before);
   fflush(stdout);
   fflush(stderr);
-
-  Children children{{}, memory};
-  pid_t parent = getpid(), group = 0;
-  for (int rank = 0; rank < manifest.ranks; ++rank) {
-    pid_t pid = fork();
-    if (pid == 0)
-      runChild(memory, rank, parent, group, before, manifest, options, body);
-    if (pid < 0) {
-      children.markFailed(
-          format("cannot fork rank %d: %s", rank, strerror(errno)));
-      break;
-    }
-    setpgid(pid, group);
-    group = group ? group : pid;
-    children.pids.push_back(pid);
-  }
-  watch(children, watched, options.timeouts);
+  int exitCode = runWithRestarts(watched, before, manifest, options, body);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-
-  bool failed = children.failed || memory.control->aborted.load();
-  if (failed)
-    fprintf(stderr, "tessera: error: %s\n", memory.control->failure);
-  int exitCode = failed ? 1 : memory.control->exitCode.load();
-  memory.unmap();
-  return children.interruptedBy ? 128 + children.interruptedBy : exitCode;
+  return exitCode;
 }

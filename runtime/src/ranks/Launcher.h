@@ -44,10 +44,13 @@ using RankBody = int (*)(tessera_rt_context *ctx, const Manifest &manifest,
 void addStopSignals(sigset_t &signals);
 
 /// Forks `manifest.ranks` processes that run `body`, and watches them. Returns
-/// the exit status: ControlBlock's, 1 after printing one line about the first
-/// failure, or 128 + signal. A first signal that asks for an end is passed on
-/// in `stopSignal` and is no failure; a second one ends the ranks. No process
-/// is left.
+/// the exit status: ControlBlock's, failureExitCode's after printing one line
+/// about the first failure, or 128 + signal. A first signal that asks for an
+/// end is passed on in `stopSignal` and is no failure; a second one ends the
+/// ranks. After a failure that a new start may not meet, all ranks start anew,
+/// with nothing left of the old ones but files, until there were more failures
+/// in a row than `options.restarts`; one begins a new row if these ranks have
+/// committed a checkpoint. No process is left.
 int launchRanks(const Manifest &manifest, const Options &options,
                 RankBody body);
 

@@ -85,7 +85,7 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
   if (error.empty())
     error = checkOptions(manifest, options, data);
   if (!error.empty())
-    return fail(ctx, TESSERA_RT_INVALID, error);
+    return fail(ctx, statusOfFailure(error), error);
   if (Status status = agree(ctx, describeFiles(data)))
     return status;
   if (data.weights.isOpen())
@@ -99,12 +99,13 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
   if (error.empty() && ctx->rank == 0)
     error = data.check(options, *ctx->pool);
   if (!error.empty())
-    return fail(ctx, TESSERA_RT_INVALID, error);
+    return fail(ctx, statusOfFailure(error), error);
   // Rank 0 reports the mismatches of all files; the barrier stops the others.
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
   error = data.inputs.verify(*ctx->pool, ctx->rank, ctx->ranks);
-  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_INVALID, error);
+  return error.empty() ? TESSERA_RT_OK
+                       : fail(ctx, statusOfFailure(error), error);
 }
 
 /// Runs everything before the first step.
@@ -155,10 +156,14 @@ static Status report(tessera_rt_context *ctx, const Manifest &manifest,
     if (Status status = compareResults(ctx, manifest, options, comparisons))
       return status;
   printReport(ctx, manifest, options, loop.times(), comparisons);
+  // Why output was lost is not known at its end; most often a disk is full.
   std::string error = flushOutput();
-  if (error.empty() && !loop.stamps().empty())
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_FULL, error);
+  if (!loop.stamps().empty())
     error = trace.write(loop.stamps(), manifest.stageAxis);
-  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
+  return error.empty() ? TESSERA_RT_OK
+                       : fail(ctx, statusOfFailure(error), error);
 }
 
 static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
@@ -200,5 +205,5 @@ int tessera::rt::runRank(tessera_rt_context *ctx, const Manifest &manifest,
                          const Options &options) {
   Status status = runAll(ctx, manifest, options);
   ctx->block().state.store(status ? RankState::Failed : RankState::Finished);
-  return status ? 1 : 0;
+  return status ? failureExitCode(*ctx->memory.control, status) : 0;
 }

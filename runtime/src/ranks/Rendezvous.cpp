@@ -252,6 +252,7 @@ static void reportInterrupt(tessera_rt_context &ctx) {
   int32_t expected = 0;
   if (control.failureOwner.compare_exchange_strong(expected, ctx.rank + 1)) {
     strcpy(control.failure, "interrupted");
+    control.failureStatus = TESSERA_RT_ABORTED;
     control.aborted.store(1);
   }
   for (int rank = 0; rank < control.ranks; ++rank)
@@ -346,13 +347,16 @@ int tessera::rt::joinRanks(const Environment &environment,
   meeting.remove();
   setJoined(nullptr, &ctx);
   meeting.leave();
-  int status = met ? 1 : body(&ctx, manifest, options);
+  const ControlBlock &control = *ctx.memory.control;
+  int status =
+      met ? failureExitCode(control, met) : body(&ctx, manifest, options);
+  bool isFailure = status != 0;
   block.state.store(status ? RankState::Failed : RankState::Finished);
   handleStops(SIG_DFL);
-  if (status == 0)
-    status = ctx.memory.control->exitCode.load();
+  if (!isFailure)
+    status = control.exitCode.load();
   // Work on a failed device may never end, and a normal exit would wait for it.
-  if (status == 1 && targetKind.hasDevices) {
+  if (isFailure && targetKind.hasDevices) {
     fflush(nullptr);
     _exit(status);
   }

@@ -73,6 +73,11 @@ int main(int argc, char **argv) {
     return refuse(error);
   if (!environment.family)
     return launchRanks(manifest, options, runRank);
+  if (options.restarts)
+    return refuse(format("--restarts expects ranks that this command starts, "
+                         "but %s starts them: let it start them anew after "
+                         "exit code %d",
+                         environment.family, exitMayRestart));
   if (environment.ranks != manifest.ranks)
     return refuse(
         format("%s starts %d ranks, but this program was compiled for "

@@ -81,7 +81,7 @@ static char *reserve = nullptr;
 static void onNoMemory() {
   std::set_new_handler(nullptr);
   delete[] reserve;
-  fail(limited, TESSERA_RT_SYSTEM,
+  fail(limited, TESSERA_RT_INVALID,
        format("needs more than the %lld bytes of --memory-limit",
               (long long)limitedTo));
   _exit(1);

@@ -368,6 +368,10 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
                  "how long a rank may keep the others waiting\n"
                  "(300 in the first step, then 60)",
                  takeTimeout, showTimeout}),
+      mayDiffer(number<&Options::restarts>(
+          "--restarts", "N", 0, 1 << 20,
+          "start all ranks anew when one is lost or a call of the\n"
+          "system fails, up to N times in a row (0)")),
       section("data"),
       path<&Options::data>(
           "--data", "FILE",

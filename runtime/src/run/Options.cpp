@@ -53,6 +53,9 @@ static std::string checkOptions(const Options &options) {
     return error;
   if (options.ranks && options.simulateRanks)
     return "expects --ranks or --simulate-ranks, but got both";
+  if (options.restarts && options.simulateRanks)
+    return "--restarts expects ranks that are processes, but --simulate-ranks "
+           "makes them threads";
   if (!options.trace.empty() && options.steps == 0)
     return "--trace expects at least one step";
   const std::pair<const char *, bool> ofResults[] = {

@@ -42,6 +42,8 @@ struct Options {
   Timeouts timeouts;
   /// Bytes that a rank may use; 0: no limit.
   int64_t memoryLimit = 0;
+  /// Failures in a row after which all ranks are started anew.
+  int64_t restarts = 0;
 
   std::string data, dataFormat, inputs, weights, evalData;
   bool randomData = false;

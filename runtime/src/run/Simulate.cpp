@@ -23,7 +23,7 @@ using namespace tessera::rt;
 static void runThread(const SharedMemory &memory, int rank,
                       const Manifest &manifest, const Options &options,
                       RankBody body, std::atomic<int> &left,
-                      std::atomic<bool> &failed) {
+                      std::atomic<int> &failed) {
   {
     tessera_rt_context ctx;
     ctx.memory = memory;
@@ -31,8 +31,8 @@ static void runThread(const SharedMemory &memory, int rank,
     ctx.block().enter();
     ctx.block().state.store(RankState::Running);
     prepareContext(ctx, rank, manifest, options);
-    if (body(&ctx, manifest, options))
-      failed.store(true);
+    if (int status = body(&ctx, manifest, options))
+      failed.store(status);
   }
   --left;
 }
@@ -50,7 +50,7 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
   sigaddset(&watched, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &watched, &before);
   std::atomic<int> left{manifest.ranks};
-  std::atomic<bool> failed{false};
+  std::atomic<int> failed{0};
   std::vector<std::thread> threads;
   for (int rank = 0; rank < manifest.ranks; ++rank)
     threads.emplace_back([&, rank] {
@@ -75,15 +75,17 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
   for (std::thread &thread : threads)
     thread.join();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  bool isFailure = failed.load() || memory.control->aborted.load();
+  int exitCode = failed.load();
+  bool isFailure = exitCode != 0;
   if (isFailure)
     fprintf(stderr, "tessera: error: %s\n", memory.control->failure);
   // Work on a failed device may never end, and a normal exit would wait for it.
   if (isFailure && targetKind.hasDevices) {
     fflush(nullptr);
-    _exit(1);
+    _exit(exitCode);
   }
-  int exitCode = isFailure ? 1 : memory.control->exitCode.load();
+  if (!isFailure)
+    exitCode = memory.control->exitCode.load();
   memory.unmap();
   return exitCode;
 }

@@ -13,6 +13,7 @@
 
 #include "tessera_manifest.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -32,6 +33,21 @@ void tessera::rt::futexWait(std::atomic<uint32_t> &word, uint32_t expected,
 
 void tessera::rt::futexWakeAll(std::atomic<uint32_t> &word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+Status tessera::rt::statusOfFailure(const std::string &message) {
+  auto isOneOf = [&](std::initializer_list<int> errors) {
+    return std::any_of(errors.begin(), errors.end(), [&](int error) {
+      return message.find(strerror(error)) != std::string::npos;
+    });
+  };
+  if (isOneOf({ENOSPC, EDQUOT}))
+    return TESSERA_RT_FULL;
+  bool isSystems = message.rfind("cannot ", 0) == 0 || isOneOf({EIO});
+  return !isSystems || isOneOf({ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EROFS,
+                                ELOOP, ENAMETOOLONG})
+             ? TESSERA_RT_INVALID
+             : TESSERA_RT_SYSTEM;
 }
 
 std::string tessera::rt::flushOutput() {

@@ -275,10 +275,12 @@ static int32_t oneReduce(tessera_rt_context *ctx) {
       .run(ctx, 0, 1, inOffset, outs[0]);
 }
 
-/// Runs ranks that must fail; returns the launcher's message.
-static std::string failureOf(const RankSetup &setup, const RankFunction &body) {
+/// Runs ranks that must fail with that exit status; returns the launcher's
+/// message.
+static std::string failureOf(const RankSetup &setup, const RankFunction &body,
+                             int status = exitMayRestart) {
   testing::internal::CaptureStderr();
-  EXPECT_EQ(runRanks(setup, body), 1);
+  EXPECT_EQ(runRanks(setup, body), status);
   return testing::internal::GetCapturedStderr();
 }
 
@@ -290,14 +292,17 @@ static std::string stepTwice(tessera_rt_context *ctx) {
 }
 
 TEST(communication, steps_that_do_not_fit_are_found_before_the_first) {
-  std::string text = failureOf({2, arenaBytes}, [](tessera_rt_context *ctx) {
-    auto twice = [](tessera_rt_context *ctx) -> int32_t {
-      int32_t status = oneReduce(ctx);
-      return status ? status : oneReduce(ctx);
-    };
-    openTarget(ctx, ctx->rank == 0 ? oneReduce : ProgramStep(twice));
-    return std::string();
-  });
+  std::string text = failureOf(
+      {2, arenaBytes},
+      [](tessera_rt_context *ctx) {
+        auto twice = [](tessera_rt_context *ctx) -> int32_t {
+          int32_t status = oneReduce(ctx);
+          return status ? status : oneReduce(ctx);
+        };
+        openTarget(ctx, ctx->rank == 0 ? oneReduce : ProgramStep(twice));
+        return std::string();
+      },
+      1);
   EXPECT_NE(text.find("do not fit: "), std::string::npos) << text;
   EXPECT_NE(text.find("collectives or messages over x on the one"),
             std::string::npos)
@@ -393,17 +398,20 @@ TEST(communication, an_error_of_a_device_ends_all_ranks) {
 }
 
 TEST(communication, a_missing_library_is_named) {
-  std::string text = failureOf({2, arenaBytes}, [](auto *ctx) {
-    setenv("TESSERA_EMULATE_LIBRARIES", "1", 1);
-    setenv("TESSERA_CUDA_LIBRARY_PATH", FAKES "/old", 1);
-    Manifest manifest;
-    manifest.ranks = ctx->ranks;
-    manifest.arenaBytes = arenaBytes;
-    Options options;
-    options.quiet = true;
-    ctx->target->open(manifest, options, oneReduce);
-    return std::string();
-  });
+  std::string text = failureOf(
+      {2, arenaBytes},
+      [](auto *ctx) {
+        setenv("TESSERA_EMULATE_LIBRARIES", "1", 1);
+        setenv("TESSERA_CUDA_LIBRARY_PATH", FAKES "/old", 1);
+        Manifest manifest;
+        manifest.ranks = ctx->ranks;
+        manifest.arenaBytes = arenaBytes;
+        Options options;
+        options.quiet = true;
+        ctx->target->open(manifest, options, oneReduce);
+        return std::string();
+      },
+      1);
   EXPECT_NE(text.find("expects NCCL 2.28.9 or later, but got 2.19.3"),
             std::string::npos)
       << text;

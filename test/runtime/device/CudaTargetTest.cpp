@@ -325,7 +325,7 @@ TEST_F(CudaTargetTest, a_device_that_does_not_answer_is_not_waited_for) {
     return tessera_rt_fill(ctx, 4, xOffset, 1, 0);
   });
   // The event never happens; meanwhile another rank has asked to stop.
-  recordFailure(ctx()->memory, 1, "rank 1: something");
+  recordFailure(ctx()->memory, 1, TESSERA_RT_INVALID, "rank 1: something");
   ASSERT_EQ(target().step(), 0);
   EXPECT_EQ(target().fetch({}), TESSERA_RT_ABORTED);
 }
@@ -336,7 +336,7 @@ TEST_F(CudaTargetTest, memory_is_limited) {
             "needs 8192 bytes for the arena of its plan, but --memory-limit "
             "gives 4096");
   EXPECT_EQ(target().limitMemory(manifest, 10000), "");
-  EXPECT_EQ(target().open(manifest, options, step), TESSERA_RT_SYSTEM);
+  EXPECT_EQ(target().open(manifest, options, step), TESSERA_RT_INVALID);
   EXPECT_NE(strstr(failure(), "bytes on its device, but --memory-limit gives "
                               "10000"),
             nullptr)

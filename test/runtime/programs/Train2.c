@@ -17,12 +17,13 @@
  *
  * Faults for tests: in run TRAIN2_NAN of the step the loss is NaN, in run
  * TRAIN2_BELOW it is -infinity, which is below every limit; in run
- * TRAIN2_MULTIPLY a matmul takes some memory; rank TRAIN2_SLOW takes 0.4 s
- * longer.
+ * TRAIN2_MULTIPLY a matmul takes some memory; in run TRAIN2_KILL rank 1 is
+ * killed; rank TRAIN2_SLOW takes 0.4 s longer.
  */
 #include "tessera_rt.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +125,8 @@ static int32_t step(tessera_rt_context *ctx) {
   ++runs;
   if (number("TRAIN2_SLOW", -1) == tessera_rt_rank(ctx))
     usleep(400000);
+  if (number("TRAIN2_KILL", -1) == runs && tessera_rt_rank(ctx) == 1)
+    raise(SIGKILL);
   if (number("TRAIN2_MULTIPLY", -1) == runs && (status = multiply(ctx)))
     return status;
   memset(counts, 0, V * 4);
