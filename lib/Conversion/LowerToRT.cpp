@@ -59,7 +59,6 @@ LogicalResult StepLowering::recordOffsets() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult StepLowering::lower(Operation *op) {
-  b.setLoc(op->getLoc());
   if (isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
           func::ReturnOp, scf::YieldOp>(op))
     return success();
@@ -118,7 +117,7 @@ LogicalResult StepLowering::lower(Operation *op) {
     return op->emitError("expects calls and scalars in a step function but "
                          "got ")
            << op->getName();
-  b.clone(*op, scalars);
+  b.clone(*op, scalars)->setLoc(b.getLoc());
   return success();
 }
 
@@ -160,7 +159,7 @@ LogicalResult StepLowering::lowerAll(Block &block) {
       body(triples[i], triples[i + 1], triples[i + 2] != 0);
   };
   for (Operation &op : block) {
-    b.setLoc(op.getLoc());
+    b.setLoc(NameLoc::get(b.getStringAttr(names.describe(&op)), op.getLoc()));
     forEach(op, RTDialect::kBeginsAttr,
             [&](int64_t offset, int64_t bytes, bool forget) {
               rt::BlockBeginOp::create(b, offset, bytes, forget);
@@ -220,13 +219,14 @@ namespace {
 struct PPRankLowering {
   PPRankLowering(ProgramLowering &program, func::FuncOp func)
       : program(program), func(func),
-        numbers{0, countOverStages(func, program.mesh)},
-        step(program, func, numbers) {}
+        numbers{0, countOverStages(func, program.mesh)}, names(func),
+        step(program, func, numbers, names) {}
   LogicalResult run(const std::string &name);
 
   ProgramLowering &program;
   func::FuncOp func;
   SequenceNumbers numbers;
+  CallNames names;
   StepLowering step;
 };
 } // namespace
@@ -234,12 +234,14 @@ struct PPRankLowering {
 /// Replaces the functions. Tasks keep their names, since the step calls them.
 LogicalResult PPRankLowering::run(const std::string &name) {
   SmallVector<func::FuncOp> tasks;
-  if (rt::PipelineOp pipeline = findPipeline(func))
+  rt::PipelineOp pipeline = findPipeline(func);
+  if (pipeline)
     tasks = pipeline.getTaskFunctions();
   for (func::FuncOp task : tasks) {
     std::string taskName = task.getName().str();
     task.setName(taskName + "_tensors");
-    StepLowering lowering(program, task, numbers);
+    CallNames taskNames(task, pipeline, names);
+    StepLowering lowering(program, task, numbers, taskNames);
     if (failed(lowering.recordOffsets()) || failed(lowering.run(taskName)))
       return failure();
     task.erase();

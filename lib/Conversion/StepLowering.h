@@ -11,6 +11,7 @@
 #ifndef TESSERA_LIB_CONVERSION_STEPLOWERING_H
 #define TESSERA_LIB_CONVERSION_STEPLOWERING_H
 
+#include "CallNames.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,8 +44,8 @@ struct SequenceNumbers {
 class StepLowering {
 public:
   StepLowering(ProgramLowering &program, mlir::func::FuncOp step,
-               SequenceNumbers &numbers)
-      : module(program.module), step(step), mesh(program.mesh),
+               SequenceNumbers &numbers, const CallNames &names)
+      : module(program.module), step(step), names(names), mesh(program.mesh),
         b(step.getLoc(), step.getContext()), lowered(program.loops),
         device(program.device), deviceKernels(program.deviceKernels),
         numbers(numbers) {}
@@ -103,7 +104,9 @@ private:
 
   mlir::ModuleOp module;
   mlir::func::FuncOp step;
+  const CallNames &names;
   const Mesh &mesh;
+  /// Calls have the name of their op as location.
   mlir::ImplicitLocOpBuilder b;
   llvm::DenseMap<mlir::Value, int64_t> offsets;
   mlir::IRMapping scalars;

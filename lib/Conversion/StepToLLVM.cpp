@@ -30,6 +30,7 @@ public:
         pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
   void run(LLVM::LLVMFuncOp func);
   void defineSteps(ArrayRef<LLVM::LLVMFuncOp> steps);
+  void defineCalls();
 
 private:
   LLVM::LLVMFuncOp declare(StringRef name, Type result, TypeRange arguments);
@@ -48,6 +49,7 @@ private:
                        ArrayRef<StringRef> names);
   Value functions(ArrayRef<StringRef> names);
   Value store(ArrayRef<Value> arguments);
+  void note(rt::RuntimeCallOpInterface op);
   Value lower(const CallArgument &argument);
   void lower(rt::RuntimeCallOpInterface op);
   void lower(rt::AxisOffsetOp op);
@@ -58,6 +60,8 @@ private:
   /// The function being converted, with its context and arena.
   LLVM::LLVMFuncOp step;
   Value context, arena;
+  /// Where the function says which call it makes.
+  Value currentCall;
   /// The begins of a task's segments, and their addresses in the arena.
   SmallVector<int64_t> segments;
   SmallVector<Value> bases;
@@ -68,6 +72,10 @@ private:
   llvm::StringMap<LLVM::LLVMFuncOp> declared;
   llvm::MapVector<Attribute, StringRef> tables;
   unsigned numFunctionTables = 0;
+  /// By call, where its text begins in all texts; equal texts are one.
+  SmallVector<int32_t> calls;
+  std::string texts;
+  llvm::StringMap<int32_t> textOffsets;
 };
 
 } // namespace
@@ -202,11 +210,47 @@ Value StepToLLVM::lower(const CallArgument &argument) {
   llvm_unreachable("unknown argument");
 }
 
+/// Numbers a call, and says in the rank's memory that it is being made. Its
+/// text is the name that rt-lower-to-rt gave it as location, else the
+/// function's.
+void StepToLLVM::note(rt::RuntimeCallOpInterface op) {
+  StringRef text = op.getCallee();
+  text.consume_front("tessera_rt_");
+  if (auto name = dyn_cast<NameLoc>(op.getLoc()))
+    text = name.getName();
+  auto [it, isNew] = textOffsets.try_emplace(text, texts.size());
+  if (isNew) {
+    texts += text;
+    texts += '\0';
+  }
+  calls.push_back(it->second);
+  LLVM::StoreOp::create(b, constant(calls.size()), currentCall);
+}
+
+/// Defines the table of calls: their number, then the texts' offsets.
+void StepToLLVM::defineCalls() {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(module.getBody());
+  SmallVector<int32_t> table{static_cast<int32_t>(calls.size())};
+  table.append(calls);
+  auto count = static_cast<int64_t>(table.size());
+  auto data = DenseElementsAttr::get(
+      RankedTensorType::get({count}, b.getI32Type()), ArrayRef(table));
+  LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI32Type(), count),
+                         /*isConstant=*/true, LLVM::Linkage::External,
+                         "tessera_program_calls", data, /*alignment=*/4);
+  std::string all = texts.empty() ? std::string(1, '\0') : texts;
+  LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), all.size()),
+                         /*isConstant=*/true, LLVM::Linkage::External,
+                         "tessera_program_call_texts", b.getStringAttr(all));
+}
+
 /// Lowers a call: emits it, a branch to the function's end for a nonzero
 /// status, and the load of its result.
 void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
   b.setLoc(op.getLoc());
   b.setInsertionPoint(op);
+  note(op);
   SmallVector<Value> arguments{context};
   for (const CallArgument &argument : op.getCallArguments())
     arguments.push_back(lower(argument));
@@ -303,6 +347,10 @@ void StepToLLVM::run(LLVM::LLVMFuncOp func) {
   bool makesCalls = llvm::any_of(
       ops, [](Operation *op) { return isa<rt::RuntimeCallOpInterface>(op); });
   if (makesCalls) {
+    currentCall =
+        LLVM::CallOp::create(
+            b, declare("tessera_rt_current_call", pointer, pointer), context)
+            .getResult();
     failed = new Block();
     step.getBody().push_back(failed);
     failed->addArgument(b.getI32Type(), step.getLoc());
@@ -355,6 +403,8 @@ void tessera::convertSteps(ModuleOp module) {
     }
     conversion.run(func);
   }
-  if (!steps.empty())
-    conversion.defineSteps(steps);
+  if (steps.empty())
+    return;
+  conversion.defineSteps(steps);
+  conversion.defineCalls();
 }

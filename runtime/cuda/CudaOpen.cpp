@@ -127,6 +127,7 @@ Status CudaTarget::noteStep() {
   isNoting = true;
   Status status = program(ctx);
   isNoting = false;
+  ctx->block().call.store(0);
   notedLaunches = noted.launches;
   if (status && !ctx->memory.control->aborted.load())
     return fail(ctx, status,

@@ -7,6 +7,9 @@ module attributes {rt.manifest = "{}"} {
 // CHECK-DAG: llvm.mlir.global internal constant @descriptor_0(dense<[1, 2]> : tensor<2xi64>)
 // The descriptor of a collective: its kind, type, reduction, sizes, then its lists.
 // CHECK-DAG: llvm.mlir.global internal constant @descriptor_2(dense<[2, 0, 0, 0, 8, 0, 0, 0, 0, 1, 0, 0, 1, 2]> : tensor<14xi64>)
+// The number of calls, and where the text of each begins: its location's name, or the function's.
+// CHECK-DAG: llvm.mlir.global external constant @tessera_program_calls(dense<[4, 0, 7, 16, 22]> : tensor<5xi32>)
+// CHECK-DAG: llvm.mlir.global external constant @tessera_program_call_texts("launch\00matmul w\00start\00wait\00")
 // CHECK-DAG: llvm.func @tessera_rt_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64, i64) -> i32
 // CHECK-DAG: llvm.func @tessera_rt_matmul(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK-DAG: llvm.func @tessera_rt_start(!llvm.ptr, i32, i64, !llvm.ptr, i64, i64) -> i32
@@ -32,7 +35,10 @@ func.func private @exp(%x: memref<8xf32>, %i: index, %begin: index, %end: index)
 // CHECK-LABEL: llvm.func @tessera_program_step(%{{.*}}: !llvm.ptr) -> i32
 // CHECK-SAME: no_inline, optimize_none
 // CHECK: llvm.call @tessera_rt_arena
+// CHECK: %[[CALL:.*]] = llvm.call @tessera_rt_current_call
 // CHECK: llvm.call @tessera_rt_axis_offset
+// CHECK: %[[ONE:.*]] = llvm.mlir.constant(1 : i64)
+// CHECK: llvm.store %[[ONE]], %[[CALL]] : i64, !llvm.ptr
 // CHECK: llvm.mlir.addressof @exp_entry
 // CHECK: %[[S:.*]] = llvm.call @tessera_rt_launch
 // CHECK: %[[OK:.*]] = llvm.icmp "eq" %[[S]]
@@ -46,7 +52,7 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
   %o = rt.axis_offset [1, 2] size 4 : index
   rt.launch @exp rows 8 grain 1 at [64] with %o
   rt.call_matmul <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0,
-      stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> f32 -> f32 at [0, 64, 128]
+      stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> f32 -> f32 at [0, 64, 128] loc("matmul w")
   rt.all_reduce_start slot 0 sequence 0 over [1, 2] reduction 0 count 8 from 64 to 64 : f32
   rt.wait slot 0
   return

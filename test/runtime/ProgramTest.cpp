@@ -174,11 +174,17 @@ TEST(program, output_that_is_lost_is_an_error) {
 TEST(program, faults_at_a_collective) {
   std::string arguments = "--quiet --timeout 0.5 --data " + dataFile();
   expectError(run(arguments, "TESSERA_RT_FAULT=2:2:kill"),
-              "rank 2 was killed by signal 9", exitMayRestart);
-  expectError(run(arguments, "TESSERA_RT_FAULT=3:1:stop"), "rank 3 is stopped",
+              "rank 2 was killed by signal 9 (Killed); it was at all_gather 2; "
+              "its last collective is all_gather #1 (",
+              exitMayRestart);
+  expectError(run(arguments, "TESSERA_RT_FAULT=3:1:stop"),
+              "rank 3 is stopped; it was at all_gather w; its last collective "
+              "is the barrier",
               exitMayRestart);
   expectError(run(arguments, "TESSERA_RT_FAULT=0:3:sleep"),
-              "rank 0 is running, but does not arrive", exitMayRestart);
+              "rank 0 is running, but does not arrive; it was at the rest; its "
+              "last collective is all_gather #2 (",
+              exitMayRestart);
 }
 
 /// Time after which all ranks have begun their steps.

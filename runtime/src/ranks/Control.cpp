@@ -135,6 +135,27 @@ void SharedMemory::initialise(int ranks, int64_t arenaBytes,
   control->ready.store(1);
 }
 
+// A program may lack them.
+#pragma weak tessera_program_calls
+#pragma weak tessera_program_call_texts
+
+/// Returns the text of a call; null if it is not known.
+static const char *findCallText(int64_t call) {
+  if (!tessera_program_calls || !tessera_program_call_texts || call < 1 ||
+      call > tessera_program_calls[0])
+    return nullptr;
+  return tessera_program_call_texts + tessera_program_calls[call];
+}
+
+std::string RankBlock::describeWork() const {
+  std::string text;
+  if (const char *work = findCallText(call.load(std::memory_order_relaxed)))
+    text = format("it was at %s; ", work);
+  return text + (posted.load() == 0
+                     ? "it has not reached any collective"
+                     : "its last collective is " + last.describe());
+}
+
 void RankBlock::enter() {
   start.store(tessera::rt::findProcess(getpid()).start);
   pid.store(getpid());

@@ -199,6 +199,9 @@ struct alignas(64) RankBlock {
   std::atomic<RankState> state{RankState::Absent};
   /// The rank that this rank waits for, or -1.
   std::atomic<int32_t> waitingFor{-1};
+  /// The call that its step makes, a number of tessera_program_calls; 0: it is
+  /// in no step. Generated code writes it.
+  std::atomic<int64_t> call{0};
   /// The newest collective that this rank posted, for error texts only.
   Header last;
   std::atomic<uint32_t> posted{0};
@@ -220,6 +223,9 @@ struct alignas(64) RankBlock {
   /// Its arena on that device, for ranks of the same process.
   uint8_t *deviceArena = nullptr;
 
+  /// "it was at matmul blocks.1.attn.wq, backward; its last collective is ...".
+  /// Without the first part if that is not known.
+  std::string describeWork() const;
   /// Makes this process the rank's process.
   void enter();
   /// Finds the rank's process. None if it has ended and another process has its

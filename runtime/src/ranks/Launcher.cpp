@@ -182,11 +182,8 @@ void Children::reap() {
             ? format("was killed by signal %d (%s)", WTERMSIG(status),
                      strsignal(WTERMSIG(status)))
             : format("ended with status %d", WEXITSTATUS(status));
-    std::string where = block.posted.load() == 0
-                            ? "it has not reached any collective"
-                            : "its last collective is " + block.last.describe();
     markFailed(TESSERA_RT_LOST_RANK,
-               format("rank %zu ", rank) + how + "; " + where);
+               format("rank %zu ", rank) + how + "; " + block.describeWork());
   }
 }
 

@@ -24,6 +24,12 @@ extern "C" uint8_t *tessera_rt_arena(tessera_rt_context *ctx) {
   return ctx->target->arena();
 }
 
+extern "C" int64_t *tessera_rt_current_call(tessera_rt_context *ctx) {
+  // Generated code stores a number in one piece, as a relaxed store would.
+  static_assert(sizeof(RankBlock::call) == sizeof(int64_t));
+  return reinterpret_cast<int64_t *>(&ctx->block().call);
+}
+
 extern "C" int64_t tessera_rt_axis_offset(tessera_rt_context *ctx,
                                           const int64_t *axes, int32_t num_axes,
                                           int64_t local_size) {

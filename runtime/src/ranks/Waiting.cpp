@@ -232,17 +232,11 @@ static bool processIsGone(const RankBlock &block) {
   return state == 0 || state == 'Z' || state == 'X';
 }
 
-static std::string describeLast(RankBlock &block) {
-  return block.posted.load() == 0
-             ? std::string("it has not reached any collective")
-             : "its last collective is " + block.last.describe();
-}
-
 /// Records that a rank this one needs is dead.
 static Status reportDead(tessera_rt_context *ctx, int member) {
   return fail(ctx, TESSERA_RT_LOST_RANK,
               format("rank %d is dead; ", member) +
-                  describeLast(ctx->memory.blocks[member]));
+                  ctx->memory.blocks[member].describeWork());
 }
 
 /// Records that the wait for `missing` in `op` has timed out.
@@ -280,7 +274,7 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
     what = "is running, but does not arrive";
   return fail(ctx, TESSERA_RT_LOST_RANK,
               format("rank %d %s; %s; rank %d has waited %.0f s in %s", culprit,
-                     what.c_str(), describeLast(block).c_str(), ctx->rank,
+                     what.c_str(), block.describeWork().c_str(), ctx->rank,
                      waited, op.header.describe().c_str()));
 }
 
@@ -318,7 +312,7 @@ Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
       who = format("rank %d is stopped", rank);
     else if (block.stepsBegun.load() < step)
       who = format("rank %d is running, but has not begun it; ", rank) +
-            describeLast(block);
+            block.describeWork();
   }
   if (who.empty())
     who = "all ranks have begun it; their devices wait for each other or do "

@@ -90,7 +90,10 @@ extern "C" int32_t tessera_rt_run_list(tessera_rt_context *ctx,
                                        const int64_t *axes, int32_t num_axes) {
   bool isStamped =
       ctx->memory.tables.stamps > 0 && ctx->target->isSynchronous();
-  ctx->block().numStamps = 0;
+  RankBlock &block = ctx->block();
+  block.numStamps = 0;
+  // Between its tasks a rank is at the list.
+  int64_t call = block.call.load();
   double begin = isStamped ? monotonicSeconds() : 0;
   for (int64_t at = 0; at < count;) {
     int64_t length = tessera_rt_entry_length(entries + at, count - at);
@@ -102,6 +105,7 @@ extern "C" int32_t tessera_rt_run_list(tessera_rt_context *ctx,
                          (long long)entries[at]));
     if (int32_t status = runEntry(ctx, entries + at, tasks, axes, num_axes))
       return status;
+    block.call.store(call, std::memory_order_relaxed);
     if (isStamped) {
       double end = monotonicSeconds();
       stamp(ctx, entries + at, begin, end);

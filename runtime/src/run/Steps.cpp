@@ -93,6 +93,7 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
            format("step %lld failed with status %d", (long long)step, status));
     return status;
   }
+  block.call.store(0);
   if (Status status = returnResults())
     return status;
   if (Status status = ctx->target->fetch(scalars))

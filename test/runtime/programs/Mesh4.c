@@ -12,6 +12,7 @@
  *   #1 all_gather over tp:  local [3,3] -> [3,6] (concatenated along dim 1)
  *   #2 all_gather over dp:  [3,6] -> [6,6], the whole of w
  *   #3 all_reduce over dp,tp of the local sums of tokens
+ * It says which of these, and of the rest, it is at.
  * Results: whole f32[5,6] replicated, blocks f32[5,6] sharded like w, and
  * sum i32[1].
  */
@@ -80,6 +81,10 @@ static const struct {
                 .num_axes = 2},
                {2, 2, 1, 2}};
 
+const int32_t tessera_program_calls[] = {3, 0, 13, 26};
+const char tessera_program_call_texts[] =
+    "all_gather w\0all_gather 2\0the rest";
+
 /* args: source, destination. */
 static void sumTokens(const int64_t *args, int64_t begin, int64_t end) {
   const int32_t *tokens = (const int32_t *)args[0];
@@ -96,14 +101,18 @@ static int32_t step(tessera_rt_context *ctx) {
   int64_t args[2] = {(int64_t)(arena + TOKENS_OFFSET),
                      (int64_t)(arena + SUM_OFFSET)};
   int64_t shape[1] = {9}, stride[1] = {1};
+  int64_t *call = tessera_rt_current_call(ctx);
   int32_t status;
+  *call = 1;
   if ((status = tessera_rt_start(ctx, 0, 1, &gatherTp.desc, W_OFFSET,
                                  ROWS_OFFSET)) ||
       (status = tessera_rt_wait(ctx, 0)))
     return status;
+  *call = 2;
   if ((status = tessera_rt_start(ctx, 0, 2, &gatherDp.desc, ROWS_OFFSET,
                                  WHOLE_OFFSET)))
     return status;
+  *call = 3;
   /* One chunk: the kernel adds up over its range. */
   if ((status = tessera_rt_launch(ctx, sumTokens, args, 2, 16, 16)))
     return status;
