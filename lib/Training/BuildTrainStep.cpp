@@ -249,7 +249,8 @@ Value TrainStepBuilder::buildSkip(Value norm, Value loss) {
     return b.compare(arith::CmpFPredicate::UGE, value,
                      b.cast(getArgument(limit), wide));
   };
-  return b.make<arith::OrIOp>(isOver(norm, normLimit), isOver(loss, lossLimit));
+  Value ofNorm = isOver(norm, normLimit), ofLoss = isOver(loss, lossLimit);
+  return b.make<arith::OrIOp>(ofNorm, ofLoss);
 }
 
 /// Halves the loss scale after an overflow; doubles it after the plan's number
@@ -263,9 +264,9 @@ Value TrainStepBuilder::updateLossScale(OptimizerBuilder &optimizer, Value norm,
   // Also true for NaN.
   Value overflows = b.compare(arith::CmpFPredicate::UGE, norm, infinity);
   // No norm is below a limit of -infinity: the step is an evaluation.
+  Value limit = b.cast(getArgument(normLimit), wide);
   Value mayChange =
-      b.compare(arith::CmpFPredicate::OGT, b.cast(getArgument(normLimit), wide),
-                optimizer.scalar(-most));
+      b.compare(arith::CmpFPredicate::OGT, limit, optimizer.scalar(-most));
   Value shrinks = b.make<arith::AndIOp>(overflows, mayChange);
   Value scale = getArgument(lossScale);
   Value zero = optimizer.scalar(0), one = optimizer.scalar(1);
