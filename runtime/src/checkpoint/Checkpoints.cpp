@@ -274,6 +274,11 @@ Status Checkpoints::endWriter() {
   std::string error = writer->end();
   ctx->stateReader = nullptr;
   stall += writer->secondsWaited();
+  CheckpointUse &use = ctx->block().checkpoints;
+  ++use.count;
+  use.bytes = bytesOfAll;
+  use.waitSeconds += stall;
+  use.commitSeconds = duration;
   return error.empty() ? TESSERA_RT_OK
                        : fail(ctx, statusOfFailure(error), error);
 }

@@ -174,6 +174,16 @@ struct TableSizes {
   int64_t bytesOfLoads() const { return layers * bytesOfLayer(); }
 };
 
+/// The checkpoints of a run, as one rank sees them.
+struct CheckpointUse {
+  /// Those that it began, and the bytes of the last one's files of all ranks.
+  int64_t count = 0, bytes = 0;
+  /// Seconds for which they made its steps wait.
+  double waitSeconds = 0;
+  /// Seconds from the begin of the last one to its commit. Rank 0 has them.
+  double commitSeconds = 0;
+};
+
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
 
 /// A process as the system describes it.
@@ -252,6 +262,7 @@ struct alignas(64) RankBlock {
   double initSeconds = 0, initCpuSeconds = 0;
   Traffic traffic[maxTraffic];
   int32_t numTraffic = 0;
+  CheckpointUse checkpoints;
 };
 
 struct ControlBlock {

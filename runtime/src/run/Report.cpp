@@ -77,6 +77,15 @@ static std::string memoryJson(const MemoryReport &memory) {
                 (long long)memory.measured.scratchBytes);
 }
 
+/// What checkpoints took: rank 0's, with the wait of the rank that waited most.
+static CheckpointUse reportCheckpoints(tessera_rt_context *ctx) {
+  CheckpointUse use = ctx->memory.blocks[0].checkpoints;
+  for (int rank = 0; rank < ctx->ranks; ++rank)
+    use.waitSeconds = std::max(
+        use.waitSeconds, ctx->memory.blocks[rank].checkpoints.waitSeconds);
+  return use;
+}
+
 static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
                       const StepTimes &times,
                       const std::vector<Comparison> &comparisons) {
@@ -112,7 +121,13 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
                    (long long)traffic.bytes);
     comma = ", ";
   }
-  line += "], \"compared\": [";
+  line += "], ";
+  if (CheckpointUse use = reportCheckpoints(ctx); use.count > 0)
+    line += format("\"checkpoints\": {\"count\": %lld, \"bytes\": %lld, "
+                   "\"wait_seconds\": %.6f, \"commit_seconds\": %.6f}, ",
+                   (long long)use.count, (long long)use.bytes, use.waitSeconds,
+                   use.commitSeconds);
+  line += "\"compared\": [";
   comma = "";
   for (const Comparison &c : comparisons) {
     line += format("%s{\"name\": %s, \"max_difference\": %s, "
@@ -143,6 +158,12 @@ static void printText(tessera_rt_context *ctx, const Manifest &manifest,
     printf("  %-14s over %-12s %8lld calls %12.3f MB received per rank\n",
            opName(OpKind(traffic.op)), traffic.axes, (long long)traffic.calls,
            double(traffic.bytes) / 1e6);
+  if (CheckpointUse use = reportCheckpoints(ctx); use.count > 0)
+    printf("  %lld checkpoint%s of %s: steps waited %.3f s, the last took "
+           "%.3f s\n",
+           (long long)use.count, use.count == 1 ? "" : "s",
+           readableBytes(use.bytes).c_str(), use.waitSeconds,
+           use.commitSeconds);
   for (const Comparison &c : comparisons)
     printf("  %s: largest difference %.3g, largest magnitude %.3g\n",
            c.name.c_str(), c.difference, c.magnitude);
