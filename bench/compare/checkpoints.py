@@ -1,35 +1,33 @@
 """Checkpoints of GPT-2 124M with AdamW on two ranks, against torch's and a floor.
 
-`wait_seconds` is the time for which a checkpoint makes steps wait, the slowest rank's: in its
-begin and at the fence. The peer is what torch.distributed.checkpoint.async_save blocks for, in two
-processes that hold halves of tensors of the same sizes. `commit_seconds` is from the begin to the
-commit of the checkpoint at the run's end, where no step runs beside it; its floor is the time in
-which two processes write and sync as many bytes. `cpu_seconds` is the processor time of both ranks
-for it, and its floor that of copying, hashing (XXH64) and writing the bytes once. `private_mb` is
-a rank's private memory above that of a run without checkpoints, at the default memory of the ring
-and at a quarter of it.
+`wait_seconds` is the time for which a checkpoint makes steps wait, of the rank that waits most: in
+its begin and at the fence. The peer is what torch.distributed.checkpoint.async_save blocks for, in
+two processes with tensors of as many bytes. `commit_seconds` is from the begin to the commit of the
+checkpoint at the run's end, where no step runs beside it; `floor_seconds` is the time in which two
+processes write and sync as many bytes. `private_mb` is a rank's private memory above that of a run
+without checkpoints, by the bytes of --checkpoint-memory.
 
-`load_seconds` is the time from the start to the first step of a run that goes on, less that of one
-that begins anew with zeros, and `load_floor_seconds` that of reading and hashing the bytes with as
-many processes.
+`load_seconds` is the time of a run that goes on and has nothing to do, less that of one that fills
+its state with initial values and does nothing; `load_floor_seconds` is the time in which xxhsum
+reads and hashes the files in two processes, and `peer_load_seconds` that of torch's dcp.load.
 
-Rounds alternate and figures are medians. Prints one JSON line. Needs a Python with torch 2.13 and
-xxhash (--torch-python)."""
+Rounds alternate and figures are medians. Prints one JSON line. Needs xxhsum, and a Python with
+torch (--torch-python)."""
 
 import argparse
 import json
-import os
 import pathlib
-import re
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import peer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RANKS = 2
 
 SAVE = """
 import os, sys, time, torch
@@ -45,8 +43,103 @@ for i in range(2):
     saved = dcp.async_save(state, checkpoint_id=f"{folder}/{i}")
     blocked = time.perf_counter() - begin
     saved.result()
-    whole = time.perf_counter() - begin
+dist.barrier()
 begin = time.perf_counter()
 dcp.load(state, checkpoint_id=f"{folder}/1")
-print(blocked, whole, time.perf_counter() - begin)
+print(blocked, time.perf_counter() - begin)
 """
+
+WRITE = """
+import os, sys, time
+path, count = sys.argv[1], int(sys.argv[2])
+data = os.urandom(1 << 20)
+begin = time.perf_counter()
+fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+for at in range(0, count, len(data)):
+    os.write(fd, data)
+os.fsync(fd)
+print(time.perf_counter() - begin)
+"""
+
+
+def together(commands):
+    """Runs commands at once; the numbers that each prints."""
+    running = [subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True,
+                                stderr=subprocess.DEVNULL) for command in commands]
+    printed = [process.communicate()[0] for process in running]
+    if any(process.returncode for process in running):
+        sys.exit(f"{commands[0][:3]} failed")
+    return [list(map(float, text.split())) for text in printed]
+
+
+def run(program, *options):
+    """The report of a run, and its seconds."""
+    begin = time.perf_counter()
+    printed = subprocess.run([program, "--quiet", "--random-data", "--report=json",
+                              *map(str, options)], check=True, capture_output=True, text=True)
+    return json.loads(printed.stdout.splitlines()[-1]), time.perf_counter() - begin
+
+
+def measure(program, python, folder, memory):
+    """One round: (figures of this program, those of the peer and the floors)."""
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    ck = folder / "ck"
+    plain, _ = run(program, "--steps", 2)
+    report, _ = run(program, "--steps", 4, "--checkpoint", ck, "--checkpoint-interval", 2, *memory)
+    saved = report["checkpoints"]
+    bytes_of_rank = saved["bytes"] // 2
+    _, nothing = run(program, "--steps", 0)
+    _, loaded = run(program, "--steps", 4, "--checkpoint", ck)
+    files = sorted(ck.glob("step-00000004/*.safetensors"))
+    begin = time.perf_counter()
+    hashing = [subprocess.Popen(["xxhsum", "-H1", file], stdout=subprocess.DEVNULL) for file in files]
+    for process in hashing:
+        process.wait()
+    hashed = time.perf_counter() - begin
+    floor = max(seconds for (seconds,) in together(
+        [[sys.executable, "-c", WRITE, folder / f"floor{i}", bytes_of_rank] for i in range(2)]))
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    torch = together([[python, "-c", SAVE, rank, folder / "torch", port, bytes_of_rank // 4]
+                      for rank in range(2)])
+    private = report["memory"]["private_bytes"] - plain["memory"]["private_bytes"]
+    return {"bytes": saved["bytes"], "wait_seconds": saved["wait_seconds"],
+            "peer_wait_seconds": max(wait for wait, _ in torch),
+            "commit_seconds": saved["commit_seconds"], "floor_seconds": floor,
+            "private_mb": private / 1e6, "load_seconds": loaded - nothing,
+            "load_floor_seconds": hashed, "peer_load_seconds": max(load for _, load in torch)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default=ROOT / "build-release", type=pathlib.Path,
+                        help="build folder")
+    parser.add_argument("--torch-python", help="a Python with torch")
+    parser.add_argument("--rounds", default=3, type=int)
+    options = parser.parse_args()
+    python = peer.torch_python(options.torch_python)
+    tessera = options.build / "bin" / "tessera"
+    with tempfile.TemporaryDirectory() as temporary:
+        home = pathlib.Path(temporary)
+        folder = home / "round"
+        folder.mkdir()
+        graph, program = home / "g.mlir", home / "prog"
+        subprocess.run([tessera, "model", ROOT / "share/models/gpt2.json", "--batch", "2", "--seq", "64",
+                        "--train", "--quiet", "-o", graph], check=True)
+        subprocess.run([tessera, "compile", graph, "--mesh", "dp=2", "--strategy", "dp,zero=1",
+                        "--quiet", "-o", program], check=True)
+        rounds = [measure(program, python, folder, []) for _ in range(options.rounds)]
+        quarter = rounds[0]["bytes"] // 8
+        small = measure(program, python, folder, ["--checkpoint-memory", quarter])
+    figures = {name: round(statistics.median(one[name] for one in rounds), 4) for name in rounds[0]}
+    figures["private_mb_of_a_quarter"] = round(small["private_mb"], 1)
+    figures["wait_ratio"] = round(figures["wait_seconds"] / figures["peer_wait_seconds"], 3)
+    figures["commit_ratio"] = round(figures["commit_seconds"] / figures["floor_seconds"], 3)
+    figures["load_ratio"] = round(figures["load_seconds"] / figures["load_floor_seconds"], 3)
+    print(json.dumps({"case": "checkpoints of gpt2, adamw, dp=2,zero=1", **figures}))
+
+
+if __name__ == "__main__":
+    main()

@@ -222,15 +222,15 @@ Status Checkpoints::prepare() {
   files = std::move(all[size_t(ctx->rank)]);
   if (ctx->rank == 0)
     error = checkRoom(folder.path(), bytesOfAll);
+  if (!error.empty())
+    return fail(ctx, statusOfFailure(error), error);
   writer = std::make_unique<CheckpointWriter>(files, ctx->arena(), ctx->rank);
   int64_t whole = std::max<int64_t>(writer->bytes(), 1);
-  if (error.empty())
-    error = writer->allocate(options.checkpointMemory
-                                 ? std::min(options.checkpointMemory, whole)
-                                 : whole);
+  error = writer->allocate(options.checkpointMemory
+                               ? std::min(options.checkpointMemory, whole)
+                               : whole);
   begunAt = monotonicSeconds();
-  return error.empty() ? TESSERA_RT_OK
-                       : fail(ctx, statusOfFailure(error), error);
+  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_INVALID, error);
 }
 
 //===----------------------------------------------------------------------===//
@@ -319,6 +319,11 @@ Status Checkpoints::begin(int64_t steps) {
 bool Checkpoints::beginsAfter(int64_t steps) const {
   return writer && ctx->memory.control->checkpointBegins.load() ==
                        data.stepsBefore + steps;
+}
+
+Status Checkpoints::awaitCopy() {
+  bool mayChange = writer && writer->isBusy() && targetKind.hasDevices;
+  return mayChange ? writer->wait() : TESSERA_RT_OK;
 }
 
 Status Checkpoints::afterStep(int64_t steps) {

@@ -112,7 +112,8 @@ CheckpointWriter::~CheckpointWriter() {
 std::string CheckpointWriter::allocate(int64_t bytes) {
   return ring.allocate(bytes)
              ? std::string()
-             : format("cannot get %lld bytes of memory for checkpoints: %s",
+             : format("cannot get %lld bytes of memory for checkpoints (%s): "
+                      "--checkpoint-memory takes less",
                       (long long)bytes, strerror(errno));
 }
 

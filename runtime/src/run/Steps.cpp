@@ -284,7 +284,11 @@ Status StepLoop::checkReplicas(int64_t step, bool isLast) {
   int64_t every = options.checkReplicas, number = data.numberBefore + step;
   bool isDue = every && (number % every == 0 || checkpoints.beginsAfter(step) ||
                          (isLast && !options.checkpoint.empty()));
-  return isDue ? replicas.run(number) : TESSERA_RT_OK;
+  if (!isDue)
+    return TESSERA_RT_OK;
+  if (Status status = checkpoints.awaitCopy())
+    return status;
+  return replicas.run(number);
 }
 
 void StepLoop::showRemark(int64_t step) {
