@@ -40,7 +40,7 @@ static std::string findLoad(const std::string &path, std::string &folder,
                             std::vector<int64_t> &steps) {
   folder = resolvePath(path);
   if (!exists(folder))
-    return "cannot find the checkpoint '" + path + "'";
+    return "expects a checkpoint at '" + path + "', but there is none";
   int64_t step = readStepName(folder.substr(folder.rfind('/') + 1));
   if (step >= 0) {
     folder = parentOf(folder);

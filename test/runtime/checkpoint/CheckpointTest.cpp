@@ -145,9 +145,9 @@ TEST_F(Checkpoint, mistakes_are_one_line) {
               "expects the data '");
   expectError(run(again + " --steps 4 --load " + folder + "/step-00000002"),
               "to go back, name a new folder");
-  expectError(run("--load " + root + "/none"), "cannot find the checkpoint");
+  expectError(run("--load " + root + "/none"), "expects a checkpoint at");
   expectError(run("--load " + folder + "/step-00000009"),
-              "cannot find the checkpoint");
+              "expects a checkpoint at");
   expectError(run("--load " + root), "expects '");
   expectError(run("--steps 1 --checkpoint " + root), "but got 'ck' in it");
   expectError(run("--checkpoint-interval 0 --checkpoint " + folder),
