@@ -61,7 +61,8 @@ different = [file.name for file in sorted((folder / "whole").glob("*.npy"))
              if file.read_bytes() != (folder / "end" / file.name).read_bytes()]
 if wrong or different or seen[-1][0] != int(steps) or restarts == 0:
     sys.exit(f"losses of {wrong} differ, tensors {different[:5]}, {restarts} restarts")
-left = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, text=True).stdout.split()
-if [pid for pid in left if int(pid) != os.getpid()]:
+left = [path.parent.name for path in pathlib.Path("/proc").glob("[0-9]*/exe")
+        if os.path.realpath(path) == os.path.realpath(program)]
+if left:
     sys.exit(f"processes are left: {left}")
 print(f"{done} ranks were killed; the end is that of an undisturbed run")
