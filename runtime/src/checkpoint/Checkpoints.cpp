@@ -361,12 +361,22 @@ Status Checkpoints::finish(int64_t steps) {
 // The commit
 //===----------------------------------------------------------------------===//
 
-/// Waits until all ranks have written their files of a checkpoint.
+/// Waits until all ranks have written their files of a checkpoint. A rank that
+/// is gone, or that takes too long, is an error: the run's end waits for this.
 std::string Checkpoints::waitForRanks(int64_t step) const {
+  double most = options.timeouts.saveOf(bytesOfAll), last = 0;
+  double begin = monotonicSeconds();
   for (int rank = 0; rank < ctx->ranks; ++rank)
     while (ctx->memory.blocks[rank].checkpointWritten.load() != step) {
-      if (ctx->memory.control->aborted.load())
+      double now = monotonicSeconds();
+      bool looks = now - last > 0.1;
+      last = looks ? now : last;
+      if (ctx->memory.control->aborted.load() || (looks && checkRanksLive(ctx)))
         return "the run ends";
+      if (now - begin > most)
+        return format("cannot commit step %lld: rank %d has not written its "
+                      "files for %.0f s",
+                      (long long)step, rank, most);
       usleep(1000);
     }
   return std::string();
