@@ -14,6 +14,7 @@
 #include "data/Folders.h"
 #include "data/Npy.h"
 #include "support/Hash.h"
+#include "support/Json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -229,8 +230,34 @@ Status Checkpoints::prepare() {
   error = writer->allocate(options.checkpointMemory
                                ? std::min(options.checkpointMemory, whole)
                                : whole);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
   begunAt = monotonicSeconds();
-  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_INVALID, error);
+  return ctx->rank == 0 ? openRecord() : TESSERA_RT_OK;
+}
+
+Status Checkpoints::openRecord() {
+  attempt.start = monotonicSeconds() - startedAt - attempt.load;
+  std::string mesh;
+  for (const MeshAxis &axis : manifest.mesh)
+    mesh += (mesh.empty() ? "" : ",") + axis.name +
+            format("=%lld", (long long)axis.size);
+  std::string error =
+      record.open(folder.path(), data.stepsBefore, beganAt,
+                  "\"program\": " + quoteJson(manifest.program) +
+                      format(", \"process\": %d, \"ranks\": %d, ",
+                             int(getpid()), ctx->ranks) +
+                      "\"mesh\": " + quoteJson(mesh));
+  return error.empty() ? TESSERA_RT_OK
+                       : fail(ctx, statusOfFailure(error), error);
+}
+
+Status Checkpoints::closeRecord(int64_t steps) {
+  std::string error = record.close(data.stepsBefore + steps, attempt);
+  if (error.empty())
+    error = record.sum(whole);
+  return error.empty() ? TESSERA_RT_OK
+                       : fail(ctx, statusOfFailure(error), error);
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,6 +305,7 @@ Status Checkpoints::endWriter() {
   ++use.count;
   use.bytes = bytesOfAll;
   use.waitSeconds += stall;
+  attempt.checkpoint += stall;
   use.commitSeconds = duration;
   return error.empty() ? TESSERA_RT_OK
                        : fail(ctx, statusOfFailure(error), error);
@@ -329,6 +357,11 @@ Status Checkpoints::awaitCopy() {
 Status Checkpoints::afterStep(int64_t steps) {
   if (!writer)
     return TESSERA_RT_OK;
+  std::string error;
+  if (ctx->rank == 0)
+    error = record.update(data.stepsBefore + steps, attempt);
+  if (!error.empty())
+    return fail(ctx, statusOfFailure(error), error);
   if (writer->isBusy() && writer->isDone())
     if (Status status = endWriter())
       return status;
@@ -338,10 +371,11 @@ Status Checkpoints::afterStep(int64_t steps) {
 Status Checkpoints::finish(int64_t steps) {
   if (!writer)
     return TESSERA_RT_OK;
-  double timeout = ctx->timeout;
+  double timeout = ctx->timeout, begun = monotonicSeconds();
   ctx->timeout = options.timeouts.saveOf(bytesOfAll);
   if (Status status = endWriter())
     return status;
+  double before = attempt.checkpoint;
   // The folder of a step that ranks still write to is not made twice.
   if (Status status = barrier(ctx, BarrierOutputs))
     return status;
@@ -354,7 +388,8 @@ Status Checkpoints::finish(int64_t steps) {
       return status;
   }
   ctx->timeout = timeout;
-  return TESSERA_RT_OK;
+  attempt.checkpoint = before + monotonicSeconds() - begun;
+  return ctx->rank == 0 ? closeRecord(steps) : TESSERA_RT_OK;
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,7 @@
 #define TESSERA_RT_SRC_CHECKPOINTS_H
 
 #include "RunFolder.h"
+#include "RunRecord.h"
 #include "Writer.h"
 #include "data/Tokens.h"
 #include "ranks/Context.h"
@@ -53,6 +54,14 @@ public:
   /// before the barrier at the step's end.
   void decide(int64_t steps);
 
+  /// What this attempt's time went to, as far as it is no step.
+  AttemptTimes &times() { return attempt; }
+  /// The times of all attempts; null if there is no record. Rank 0 has them
+  /// once the run has finished.
+  const RunTimes *runTimes() const {
+    return record.isOpen() ? &whole : nullptr;
+  }
+
   /// A line for readers about what was committed since the last call, or
   /// nothing. Only rank 0 has one.
   std::string takeRemark();
@@ -67,6 +76,8 @@ private:
   bool isDue(int64_t step, double now) const;
   Status begin(int64_t steps);
   Status endWriter();
+  Status openRecord();
+  Status closeRecord(int64_t steps);
   std::string waitForRanks(int64_t step) const;
   std::string commit(const RunPosition &position, double begun);
 
@@ -84,8 +95,14 @@ private:
   /// The step of the newest checkpoint that this rank has begun or loaded.
   int64_t newest = -1;
 
+  AttemptTimes attempt;
+  /// When this attempt began, by the monotonic clock and since 1970.
+  double startedAt = monotonicSeconds(), beganAt = wallSeconds();
+
   // Used on rank 0.
   RunFolder folder;
+  RunRecord record;
+  RunTimes whole;
   std::set<int64_t> damaged;
   /// Times of the monotonic clock: when the last checkpoint began, and how long
   /// it took from then to its commit.

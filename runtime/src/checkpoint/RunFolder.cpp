@@ -26,7 +26,8 @@
 using namespace tessera::rt;
 
 static constexpr const char *lockName = "lock";
-static constexpr const char *recordName = "record.jsonl";
+/// The files of RunRecord.
+static constexpr const char *recordNames[] = {"record.jsonl", "progress"};
 static constexpr const char *partialEnd = ".partial";
 static constexpr const char *stepStart = "step-";
 
@@ -60,7 +61,8 @@ static std::string readFolder(const std::string &folder,
     else if (endsWith(name, partialEnd) &&
              name.compare(0, strlen(stepStart), stepStart) == 0)
       partial.push_back(folder + "/" + name);
-    else if (name != lockName && name != recordName && error.empty())
+    else if (name != lockName && name != recordNames[0] &&
+             name != recordNames[1] && error.empty())
       error = "expects '" + folder +
               "' to be absent, empty, or the checkpoints of a run, but got '" +
               name + "' in it: name another folder";

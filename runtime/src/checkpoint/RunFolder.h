@@ -8,6 +8,8 @@
 // The folder with the checkpoints of one run:
 //
 //   lock                   who writes here
+//   record.jsonl           its attempts, and what their time went to
+//   progress               the same of this attempt so far
 //   step-00000100/         a checkpoint, whole
 //   step-00000200.partial  one that is being written, or removed
 //

@@ -137,6 +137,7 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
   if (!options.rehearsal.isAsked)
     if (Status status = fillArguments(ctx, manifest, options, data))
       return status;
+  checkpoints.times().load += monotonicSeconds() - begin;
   if (Status status = checkpoints.prepare())
     return status;
   ctx->block().initSeconds = monotonicSeconds() - begin;
@@ -150,12 +151,12 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
 /// Compares and reports results, on rank 0, and writes the trace.
 static Status report(tessera_rt_context *ctx, const Manifest &manifest,
                      const Options &options, const StepLoop &loop,
-                     TraceFile &trace) {
+                     const RunTimes *times, TraceFile &trace) {
   std::vector<Comparison> comparisons;
   if (!loop.times().seconds.empty() && !options.compare.empty())
     if (Status status = compareResults(ctx, manifest, options, comparisons))
       return status;
-  printReport(ctx, manifest, options, loop.times(), comparisons);
+  printReport(ctx, manifest, options, loop.times(), times, comparisons);
   // Why output was lost is not known at its end; most often a disk is full.
   std::string error = flushOutput();
   if (!error.empty())
@@ -196,7 +197,8 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
     if (Status status = fetchValues(ctx, saver.results()))
       return status;
   if (ctx->rank == 0)
-    if (Status status = report(ctx, manifest, options, loop, trace))
+    if (Status status =
+            report(ctx, manifest, options, loop, checkpoints.runTimes(), trace))
       return status;
   return barrier(ctx, BarrierEnd);
 }

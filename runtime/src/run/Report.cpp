@@ -86,8 +86,21 @@ static CheckpointUse reportCheckpoints(tessera_rt_context *ctx) {
   return use;
 }
 
+/// Formats what the time of a run's attempts went to, with a comma after it.
+static std::string runTimesJson(const RunTimes &times) {
+  return format("\"run\": {\"goodput\": %.6f, \"seconds\": %.6f, "
+                "\"steps_kept\": %lld, \"steps_repeated\": %lld, "
+                "\"kept\": %.6f, \"repeated\": %.6f, \"start\": %.6f, "
+                "\"load\": %.6f, \"checkpoint\": %.6f, \"data\": %.6f, "
+                "\"evaluation\": %.6f, \"down\": %.6f}, ",
+                times.goodput(), times.total(), (long long)times.stepsKept,
+                (long long)times.stepsRepeated, times.kept, times.repeated,
+                times.others.start, times.others.load, times.others.checkpoint,
+                times.others.data, times.others.evaluation, times.down);
+}
+
 static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
-                      const StepTimes &times,
+                      const StepTimes &times, const RunTimes *runTimes,
                       const std::vector<Comparison> &comparisons) {
   std::vector<double> cpuSeconds;
   double init = 0, initCpu = 0;
@@ -127,6 +140,8 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
                    "\"wait_seconds\": %.6f, \"commit_seconds\": %.6f}, ",
                    (long long)use.count, (long long)use.bytes, use.waitSeconds,
                    use.commitSeconds);
+  if (runTimes)
+    line += runTimesJson(*runTimes);
   line += "\"compared\": [";
   comma = "";
   for (const Comparison &c : comparisons) {
@@ -141,7 +156,7 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
 }
 
 static void printText(tessera_rt_context *ctx, const Manifest &manifest,
-                      std::vector<double> stepSeconds,
+                      std::vector<double> stepSeconds, const RunTimes *runTimes,
                       const std::vector<Comparison> &comparisons) {
   double total = sum(stepSeconds), cpu = 0;
   for (int rank = 0; rank < ctx->ranks; ++rank)
@@ -164,6 +179,14 @@ static void printText(tessera_rt_context *ctx, const Manifest &manifest,
            (long long)use.count, use.count == 1 ? "" : "s",
            readableBytes(use.bytes).c_str(), use.waitSeconds,
            use.commitSeconds);
+  if (runTimes)
+    printf("  goodput %.1f %% of %.1f s: steps %.1f s, repeated %.1f s, start "
+           "%.1f s, load %.1f s, checkpoints %.1f s, data %.1f s, evaluation "
+           "%.1f s, down %.1f s\n",
+           100 * runTimes->goodput(), runTimes->total(), runTimes->kept,
+           runTimes->repeated, runTimes->others.start, runTimes->others.load,
+           runTimes->others.checkpoint, runTimes->others.data,
+           runTimes->others.evaluation, runTimes->down);
   for (const Comparison &c : comparisons)
     printf("  %s: largest difference %.3g, largest magnitude %.3g\n",
            c.name.c_str(), c.difference, c.magnitude);
@@ -171,10 +194,11 @@ static void printText(tessera_rt_context *ctx, const Manifest &manifest,
 
 void tessera::rt::printReport(tessera_rt_context *ctx, const Manifest &manifest,
                               const Options &options, const StepTimes &times,
+                              const RunTimes *runTimes,
                               const std::vector<Comparison> &comparisons) {
   if (options.report == Options::JsonLine)
-    printJson(ctx, manifest, times, comparisons);
+    printJson(ctx, manifest, times, runTimes, comparisons);
   else if (!options.quiet)
-    printText(ctx, manifest, times.seconds, comparisons);
+    printText(ctx, manifest, times.seconds, runTimes, comparisons);
   fflush(stdout);
 }

@@ -14,6 +14,7 @@
 #define TESSERA_RT_SRC_REPORT_H
 
 #include "Options.h"
+#include "checkpoint/RunRecord.h"
 #include "data/Manifest.h"
 #include "ranks/Context.h"
 
@@ -51,9 +52,11 @@ struct StepTimes {
   std::vector<double> cpuSeconds;
 };
 
-/// Prints the report of all ranks to standard output.
+/// Prints the report of all ranks to standard output. `runTimes` is null if the
+/// run has no record.
 void printReport(tessera_rt_context *ctx, const Manifest &manifest,
                  const Options &options, const StepTimes &times,
+                 const RunTimes *runTimes,
                  const std::vector<Comparison> &comparisons);
 
 } // namespace tessera::rt

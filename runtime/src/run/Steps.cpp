@@ -78,6 +78,7 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
                             double &seconds) {
   RankBlock &block = ctx->block();
   ControlBlock &control = *ctx->memory.control;
+  double reading = monotonicSeconds();
   if (batch.source.isOpen())
     if (Status status = fillTokens(ctx, manifest, data.inputs, batch))
       return status;
@@ -85,6 +86,8 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
     return status;
   clearLoads(ctx);
   double begin = monotonicSeconds(), cpu = processCpuSeconds();
+  if (!isEvaluation)
+    checkpoints.times().data += begin - reading;
   double waited = ctx->waitSeconds;
   if (Status status = ctx->target->step()) {
     // The runtime has recorded the reason, unless the program failed by itself.
@@ -262,6 +265,7 @@ Status StepLoop::evaluate(int64_t step) {
   }
   if (Status status = setLimits(ctx, manifest, infinity))
     return status;
+  checkpoints.times().evaluation += monotonicSeconds() - begin;
   log.evaluation(data.numberBefore + step, sum / weights, options.evalBatches,
                  monotonicSeconds() - begin);
   return TESSERA_RT_OK;

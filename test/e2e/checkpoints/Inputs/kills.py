@@ -34,6 +34,7 @@ def children(pid):
 
 whole = subprocess.run(command + ["--save-final", folder / "whole"], check=True, text=True,
                        capture_output=True)
+begin = time.time()
 with open(folder / "out", "w") as out, open(folder / "err", "w") as err:
     run = subprocess.Popen(command + ["--save-final", folder / "end", "--checkpoint", folder / "ck",
                                       "--checkpoint-interval", "1", "--restarts", "1000"],
@@ -50,6 +51,7 @@ with open(folder / "out", "w") as out, open(folder / "err", "w") as err:
         except ProcessLookupError:
             pass
     status = run.wait()
+    wall = time.time() - begin
 text = (folder / "err").read_text()
 if status or done < int(kills):
     sys.exit(f"ended with {status} after {done} kills\n{text[-2000:]}")
@@ -65,4 +67,20 @@ left = [path.parent.name for path in pathlib.Path("/proc").glob("[0-9]*/exe")
         if os.path.realpath(path) == os.path.realpath(program)]
 if left:
     sys.exit(f"processes are left: {left}")
+
+# The record's parts are the wall time, and its steps those that ran.
+report = json.loads((folder / "out").read_text().splitlines()[-1])["run"]
+parts = ["kept", "repeated", "start", "load", "checkpoint", "data", "evaluation", "down"]
+total = sum(report[part] for part in parts)
+lines = [json.loads(line) for line in (folder / "ck" / "record.jsonl").read_text().splitlines()]
+attempts = [line for line in lines if line["event"] == "start"]
+if not 0.9 * wall <= total <= wall * 1.01 or abs(total - report["seconds"]) > 1e-3:
+    sys.exit(f"the parts sum to {total}, but the run took {wall}")
+# One that was killed before it opened the record is time that the run was down.
+if not 1 < len(attempts) <= restarts + 1 or report["steps_kept"] != int(steps):
+    sys.exit(f"{len(attempts)} attempts of {restarts} restarts, {report['steps_kept']} steps kept")
+# A step that ended may not have been printed when its rank was killed.
+missed = report["steps_kept"] + report["steps_repeated"] - len(seen)
+if not 0 <= missed <= done:
+    sys.exit(f"the record has {missed} steps more than the log")
 print(f"{done} ranks were killed; the end is that of an undisturbed run")
