@@ -7,9 +7,9 @@ checkpoint at the run's end, where no step runs beside it; `floor_seconds` is th
 processes write and sync as many bytes. `private_mb` is a rank's private memory above that of a run
 without checkpoints, by the bytes of --checkpoint-memory.
 
-`load_seconds` is the time of a run that goes on and has nothing to do, less that of one that fills
-its state with initial values and does nothing; `load_floor_seconds` is the time in which xxhsum
-reads and hashes the files in two processes, and `peer_load_seconds` that of torch's dcp.load.
+`load_seconds` is the time in which a run that goes on compares all checksums and fills its state,
+by its record; `load_floor_seconds` is the time in which xxhsum reads and hashes the files in two
+processes, and `peer_load_seconds` that of torch's dcp.load.
 
 Rounds alternate and figures are medians. Prints one JSON line. Needs xxhsum, and a Python with
 torch (--torch-python)."""
@@ -73,11 +73,10 @@ def together(commands):
 
 
 def run(program, *options):
-    """The report of a run, and its seconds."""
-    begin = time.perf_counter()
+    """The report of a run."""
     printed = subprocess.run([program, "--quiet", "--random-data", "--report=json",
                               *map(str, options)], check=True, capture_output=True, text=True)
-    return json.loads(printed.stdout.splitlines()[-1]), time.perf_counter() - begin
+    return json.loads(printed.stdout.splitlines()[-1])
 
 
 def measure(program, python, folder, memory):
@@ -85,12 +84,12 @@ def measure(program, python, folder, memory):
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     ck = folder / "ck"
-    plain, _ = run(program, "--steps", 2)
-    report, _ = run(program, "--steps", 4, "--checkpoint", ck, "--checkpoint-interval", 2, *memory)
+    plain = run(program, "--steps", 2)
+    report = run(program, "--steps", 4, "--checkpoint", ck, "--checkpoint-interval", 2, *memory)
     saved = report["checkpoints"]
     bytes_of_rank = saved["bytes"] // 2
-    _, nothing = run(program, "--steps", 0)
-    _, loaded = run(program, "--steps", 4, "--checkpoint", ck)
+    run(program, "--steps", 4, "--checkpoint", ck)
+    loaded = json.loads((ck / "record.jsonl").read_text().splitlines()[-1])["load"]
     files = sorted(ck.glob("step-00000004/*.safetensors"))
     begin = time.perf_counter()
     hashing = [subprocess.Popen(["xxhsum", "-H1", file], stdout=subprocess.DEVNULL) for file in files]
@@ -108,7 +107,7 @@ def measure(program, python, folder, memory):
     return {"bytes": saved["bytes"], "wait_seconds": saved["wait_seconds"],
             "peer_wait_seconds": max(wait for wait, _ in torch),
             "commit_seconds": saved["commit_seconds"], "floor_seconds": floor,
-            "private_mb": private / 1e6, "load_seconds": loaded - nothing,
+            "private_mb": private / 1e6, "load_seconds": loaded,
             "load_floor_seconds": hashed, "peer_load_seconds": max(load for _, load in torch)}
 
 

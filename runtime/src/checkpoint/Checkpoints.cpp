@@ -195,6 +195,16 @@ Status Checkpoints::open() {
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
   ctx->timeout = timeout;
+  double begin = monotonicSeconds();
+  Status status = chooseAll(steps, from, loaded);
+  attempt.load += monotonicSeconds() - begin;
+  return status;
+}
+
+/// Chooses among the run's own checkpoints, or else among those of --load.
+Status Checkpoints::chooseAll(const std::vector<int64_t> &steps,
+                              const std::string &from,
+                              const std::vector<int64_t> &loaded) {
   if (isAsked()) {
     data.isResumed = true;
     if (Status status = choose(resolvePath(options.checkpoint), steps))

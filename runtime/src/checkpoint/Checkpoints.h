@@ -70,6 +70,8 @@ private:
   bool isAsked() const;
   std::string openFolder(std::vector<int64_t> &steps);
   Status choose(const std::string &from, std::vector<int64_t> candidates);
+  Status chooseAll(const std::vector<int64_t> &steps, const std::string &from,
+                   const std::vector<int64_t> &loaded);
   Status tryStep(const std::string &path, bool &isDamaged);
   Status use();
   std::string checkPosition() const;

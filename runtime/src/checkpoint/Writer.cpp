@@ -21,7 +21,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace tessera::rt;
@@ -42,8 +44,11 @@ bool ByteRing::allocate(int64_t bytes) {
     return false;
   memory = static_cast<uint8_t *>(address);
   size = bytes;
-  // Most of the time that a first copy takes would be that of its faults.
+  // Faults would take most of the time of a first copy.
   madvise(memory, size_t(size), MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_WRITE
+  madvise(memory, size_t(size), MADV_POPULATE_WRITE);
+#endif
   return true;
 }
 
@@ -225,6 +230,10 @@ std::string CheckpointWriter::write(const std::string &partial) {
 }
 
 void CheckpointWriter::work(const std::string &partial) {
+  // No step waits for this thread if the ring has room for all; then the steps
+  // and the copier come first where there are too few processors.
+  if (ring.bytes() >= total)
+    setpriority(PRIO_PROCESS, id_t(syscall(SYS_gettid)), 19);
   std::string fault = write(partial);
   if (!fault.empty())
     ring.cancel();

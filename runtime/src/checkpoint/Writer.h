@@ -38,6 +38,8 @@ public:
   ByteRing &operator=(const ByteRing &) = delete;
   ~ByteRing();
 
+  int64_t bytes() const { return size; }
+
   /// Forgets what is there and accepts bytes again.
   void reset();
   /// Ends all waits; put and take then return nothing.
