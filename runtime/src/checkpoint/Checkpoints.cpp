@@ -321,7 +321,7 @@ Status Checkpoints::endWriter() {
                        : fail(ctx, statusOfFailure(error), error);
 }
 
-Status Checkpoints::begin(int64_t steps) {
+Status Checkpoints::begin(int64_t steps, bool isBesideSteps) {
   double now = monotonicSeconds();
   if (Status status = endWriter())
     return status;
@@ -339,7 +339,7 @@ Status Checkpoints::begin(int64_t steps) {
   if (Status status = ctx->target->fetch(blocks))
     return status;
   writer->begin(partialPath(resolvePath(options.checkpoint), newest),
-                [this, position, now] {
+                isBesideSteps, [this, position, now] {
                   RankBlock &block = ctx->block();
                   const std::vector<uint64_t> &sums = writer->sums();
                   std::copy(sums.begin(), sums.end(), block.checkpointSums);
@@ -375,7 +375,8 @@ Status Checkpoints::afterStep(int64_t steps) {
   if (writer->isBusy() && writer->isDone())
     if (Status status = endWriter())
       return status;
-  return beginsAfter(steps) ? begin(steps) : TESSERA_RT_OK;
+  return beginsAfter(steps) ? begin(steps, /*isBesideSteps=*/true)
+                            : TESSERA_RT_OK;
 }
 
 Status Checkpoints::finish(int64_t steps) {
@@ -390,7 +391,7 @@ Status Checkpoints::finish(int64_t steps) {
   if (Status status = barrier(ctx, BarrierOutputs))
     return status;
   if (steps > 0 && newest != data.stepsBefore + steps) {
-    if (Status status = begin(steps))
+    if (Status status = begin(steps, /*isBesideSteps=*/false))
       return status;
     if (Status status = endWriter())
       return status;

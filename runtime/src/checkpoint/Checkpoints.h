@@ -76,7 +76,7 @@ private:
   Status use();
   std::string checkPosition() const;
   bool isDue(int64_t step, double now) const;
-  Status begin(int64_t steps);
+  Status begin(int64_t steps, bool isBesideSteps);
   Status endWriter();
   Status openRecord();
   Status closeRecord(int64_t steps);

@@ -229,10 +229,10 @@ std::string CheckpointWriter::write(const std::string &partial) {
   return fault.empty() ? finish() : fault;
 }
 
-void CheckpointWriter::work(const std::string &partial) {
+void CheckpointWriter::work(const std::string &partial, bool isBesideSteps) {
   // No step waits for this thread if the ring has room for all; then the steps
   // and the copier come first where there are too few processors.
-  if (ring.bytes() >= total)
+  if (isBesideSteps && ring.bytes() >= total)
     setpriority(PRIO_PROCESS, id_t(syscall(SYS_gettid)), 19);
   std::string fault = write(partial);
   if (!fault.empty())
@@ -243,7 +243,7 @@ void CheckpointWriter::work(const std::string &partial) {
   changed.notify_all();
 }
 
-void CheckpointWriter::begin(const std::string &partial,
+void CheckpointWriter::begin(const std::string &partial, bool isBesideSteps,
                              std::function<std::string()> atEnd) {
   finish = std::move(atEnd);
   ring.reset();
@@ -261,7 +261,8 @@ void CheckpointWriter::begin(const std::string &partial,
   waited = 0;
   isStarted = true;
   copier = std::thread([this] { copy(); });
-  writer = std::thread([this, partial] { work(partial); });
+  writer = std::thread(
+      [this, partial, isBesideSteps] { work(partial, isBesideSteps); });
 }
 
 Status CheckpointWriter::wait() {

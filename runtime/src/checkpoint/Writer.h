@@ -77,7 +77,9 @@ public:
   /// Begins to write the files into the folder `partial`, which it makes if
   /// need be. Scalars are copied before it returns. `finish` runs in the writer
   /// thread once all files are on the disk, and returns a message or nothing.
-  void begin(const std::string &partial, std::function<std::string()> finish);
+  /// Steps that run meanwhile, if `isBesideSteps`, come first.
+  void begin(const std::string &partial, bool isBesideSteps,
+             std::function<std::string()> finish);
   /// True from begin until end.
   bool isBusy() const { return isStarted; }
   /// Waits until the state has been read.
@@ -98,7 +100,7 @@ private:
   void copy();
   void copyBytes(const uint8_t *bytes, int64_t count);
   void copyPart(const FilePart &part);
-  void work(const std::string &partial);
+  void work(const std::string &partial, bool isBesideSteps);
   std::string write(const std::string &partial);
   std::string writeFile(int folder, const CheckpointFile &file,
                         const std::string &path, uint64_t &sum);
