@@ -68,7 +68,8 @@ TEST(joining, options_that_change_results_are_compared) {
             "rank 0: all ranks expect the same --seed, but rank 0 has 3 and "
             "rank 1 has 4"},
            {"", "--data-position 4",
-            "the same --data-position, but rank 0 has 0 and rank 1 has 4"},
+            "the same --data-position, but rank 0 has nothing and rank 1 has "
+            "4"},
            {"--steps 2", "--steps 3", "the same --steps, but rank 0 has 2"},
            {"--on-nan=skip", "",
             "the same --on-nan, but rank 0 has skip and rank 1 has stop"},

@@ -209,6 +209,11 @@ static std::string takeMemoryLimit(const OptionSpec &, const std::string &value,
   return "";
 }
 
+static std::string showPosition(const OptionSpec &, const Options &options) {
+  return options.dataPosition < 0 ? quote("")
+                                  : std::to_string(options.dataPosition);
+}
+
 static std::string takeTimeout(const OptionSpec &, const std::string &value,
                                Options &options) {
   char *end;
@@ -381,8 +386,8 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
       special<&Options::dataFormat>(
           "--data-format", "F", takeDataFormat,
           "bytes, u16 or u32, whatever the name ends in"),
-      count<&Options::dataPosition>("--data-position", 0,
-                                    "begin with sequence N of the data (0)"),
+      {"--data-position", "N", "begin with sequence N of the data (0)",
+       takeNumber<&Options::dataPosition>, showPosition, 0, int64_t(1) << 60},
       flag<&Options::randomData>("--random-data",
                                  "made-up tokens instead of --data"),
       path<&Options::inputs>(
