@@ -28,7 +28,11 @@ Checkpoints::Checkpoints(tessera_rt_context *ctx, const Manifest &manifest,
     : ctx(ctx), manifest(manifest), options(options), data(data),
       values(stateOf(manifest)) {}
 
-Checkpoints::~Checkpoints() { ctx->stateReader = nullptr; }
+Checkpoints::~Checkpoints() {
+  ctx->stateReader = nullptr;
+  // Its thread uses the other members.
+  writer.reset();
+}
 
 bool Checkpoints::isAsked() const { return !options.checkpoint.empty(); }
 
