@@ -60,7 +60,7 @@ private:
   /// The function being converted, with its context and arena.
   LLVM::LLVMFuncOp step;
   Value context, arena;
-  /// Where the function says which call it makes.
+  /// Address to which the function writes the number of the call it makes.
   Value currentCall;
   /// The begins of a task's segments, and their addresses in the arena.
   SmallVector<int64_t> segments;
@@ -72,7 +72,7 @@ private:
   llvm::StringMap<LLVM::LLVMFuncOp> declared;
   llvm::MapVector<Attribute, StringRef> tables;
   unsigned numFunctionTables = 0;
-  /// By call, where its text begins in all texts; equal texts are one.
+  /// Offset of each call's text in all texts; equal texts are one.
   SmallVector<int32_t> calls;
   std::string texts;
   llvm::StringMap<int32_t> textOffsets;

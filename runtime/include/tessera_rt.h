@@ -119,11 +119,11 @@ typedef int32_t (*tessera_rt_step_fn)(tessera_rt_context *ctx);
 /// axis.
 extern const tessera_rt_step_fn tessera_program_steps[];
 
-/// What each call of the steps and tasks does, for messages. The calls of a
-/// program are numbered from 1 on; tessera_program_calls[0] is their number,
-/// and text i begins at byte tessera_program_calls[i] of
-/// tessera_program_call_texts, NUL-terminated: "matmul blocks.1.attn.wq,
-/// backward". A program may lack both.
+/// Texts of the calls of steps and tasks, for messages. The calls of a program
+/// are numbered from 1 on; tessera_program_calls[0] is their number, and text i
+/// begins at byte tessera_program_calls[i] of tessera_program_call_texts,
+/// NUL-terminated: "matmul blocks.1.attn.wq, backward". A program may lack
+/// both.
 extern const int32_t tessera_program_calls[];
 extern const char tessera_program_call_texts[];
 
@@ -136,8 +136,8 @@ int64_t tessera_rt_rank(const tessera_rt_context *ctx);
 /// Base address of this rank's arena.
 uint8_t *tessera_rt_arena(tessera_rt_context *ctx);
 
-/// Where a step writes the number of the call that it is about to make. Other
-/// ranks read it when this one is late or dead.
+/// Address to which a step writes the number of the call that it is about to
+/// make. Other ranks read it when this one is late or dead.
 int64_t *tessera_rt_current_call(tessera_rt_context *ctx);
 
 /// Index of this rank within the group (see "Groups"), times `local_size`: the

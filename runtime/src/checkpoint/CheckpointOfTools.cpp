@@ -67,9 +67,7 @@ tessera_rt_checkpoint *tessera_rt_checkpoint_open(const char *path) {
     opened->error = opened->reader.checkSizes();
   const Manifest &layout = opened->reader.manifest().layout;
   opened->tensors = stateOf(layout);
-  for (const MeshAxis &axis : layout.mesh)
-    opened->mesh += (opened->mesh.empty() ? "" : ",") + axis.name +
-                    format("=%lld", (long long)axis.size);
+  opened->mesh = describeMesh(layout);
   return opened;
 }
 

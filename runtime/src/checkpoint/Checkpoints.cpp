@@ -252,16 +252,12 @@ Status Checkpoints::prepare() {
 
 Status Checkpoints::openRecord() {
   attempt.start = monotonicSeconds() - startedAt - attempt.load;
-  std::string mesh;
-  for (const MeshAxis &axis : manifest.mesh)
-    mesh += (mesh.empty() ? "" : ",") + axis.name +
-            format("=%lld", (long long)axis.size);
   std::string error =
       record.open(folder.path(), data.stepsBefore, beganAt,
                   "\"program\": " + quoteJson(manifest.program) +
                       format(", \"process\": %d, \"ranks\": %d, ",
                              int(getpid()), ctx->ranks) +
-                      "\"mesh\": " + quoteJson(mesh));
+                      "\"mesh\": " + quoteJson(describeMesh(manifest)));
   return error.empty() ? TESSERA_RT_OK
                        : fail(ctx, statusOfFailure(error), error);
 }
@@ -352,7 +348,7 @@ Status Checkpoints::begin(int64_t steps, bool isBesideSteps) {
                 });
   begunAt = now;
   stall = monotonicSeconds() - now;
-  // What was fetched from a device does not change with its next step.
+  // The next step does not change what was fetched from a device.
   if (!targetKind.hasDevices)
     ctx->stateReader = writer.get();
   return TESSERA_RT_OK;

@@ -54,7 +54,7 @@ public:
   /// before the barrier at the step's end.
   void decide(int64_t steps);
 
-  /// What this attempt's time went to, as far as it is no step.
+  /// Seconds of this attempt that are no steps, by what they went to.
   AttemptTimes &times() { return attempt; }
   /// The times of all attempts; null if there is no record. Rank 0 has them
   /// once the run has finished.

@@ -166,6 +166,14 @@ std::string tessera::rt::parseCheckpoint(const std::string &text,
   return error.empty() ? checkValues(layout.arguments) : error;
 }
 
+std::string tessera::rt::describeMesh(const Manifest &manifest) {
+  std::string text;
+  for (const MeshAxis &axis : manifest.mesh)
+    text += (text.empty() ? "" : ",") + axis.name +
+            format("=%lld", (long long)axis.size);
+  return text;
+}
+
 std::vector<const Value *> tessera::rt::stateOf(const Manifest &manifest) {
   std::vector<const Value *> values;
   for (const Value &value : manifest.arguments)

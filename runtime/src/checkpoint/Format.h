@@ -84,6 +84,9 @@ struct CheckpointFile {
 std::string layoutFiles(const std::vector<const Value *> &values, int ranks,
                         std::vector<std::vector<CheckpointFile>> &files);
 
+/// "dp=2,tp=4"
+std::string describeMesh(const Manifest &manifest);
+
 /// The parameters and the state of a program, which checkpoints have.
 std::vector<const Value *> stateOf(const Manifest &manifest);
 

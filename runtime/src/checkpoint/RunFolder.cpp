@@ -149,7 +149,7 @@ std::string RunFolder::lock(double patience) {
     return "expects a folder for one run, but another one writes to '" +
            folder + "': " + (holder.empty() ? "not known" : holder);
   }
-  // Without locks the number alone keeps runs apart.
+  // The number alone keeps runs apart where there are no locks.
   bool isOffered = error != ENOLCK && error != ENOSYS && error != EINVAL &&
                    error != EOPNOTSUPP;
   errno = error;

@@ -95,7 +95,7 @@ private:
   std::string folder;
   /// The file `lock`, locked.
   int fd = -1;
-  /// What this run wrote into it.
+  /// The text that this run wrote into it.
   std::string owner;
 };
 

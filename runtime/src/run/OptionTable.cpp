@@ -443,8 +443,9 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
                                  "and those after every N steps"),
       special<&Options::checkpointMemory>(
           "--checkpoint-memory", "BYTES", takeCheckpointMemory,
-          "memory of each rank for copies of what is being written\n"
-          "(all that it writes); a step waits when it is full"),
+          "size of each rank's host buffer for the checkpoint in\n"
+          "flight (all that it writes); a full buffer makes steps\n"
+          "wait"),
       count<&Options::checkReplicas>(
           "--check-replicas", 1,
           "every N steps, and before each checkpoint, end the run if\n"

@@ -223,6 +223,7 @@ TEST_F(Checkpoint, without_locks_the_first_run_ends) {
   EXPECT_NE(first.err.find("another run writes to '"), std::string::npos)
       << first.err;
   EXPECT_NE(first.err.find("host x, process 1"), std::string::npos);
+  EXPECT_EQ(linesOf(first.err).size(), 1u) << first.err;
   EXPECT_LT(steps().back(), 20);
   for (int64_t step : steps())
     EXPECT_EQ(findDamage(step), "");
