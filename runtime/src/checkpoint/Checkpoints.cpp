@@ -123,11 +123,6 @@ std::string Checkpoints::checkPosition() const {
   std::string other = "; for other data, a checkpoint of a new folder can "
                       "begin with --load " +
                       data.checkpoint->path();
-  if (options.steps < saved.step)
-    return format("--steps expects at least %lld, the step that '%s' has "
-                  "reached, but got %lld",
-                  (long long)saved.step, data.checkpoint->path().c_str(),
-                  (long long)options.steps);
   std::string now = describeData(options);
   if (now != saved.data)
     return "expects the data '" + saved.data +

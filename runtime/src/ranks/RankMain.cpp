@@ -36,6 +36,10 @@ static std::string checkOptions(const Manifest &manifest,
            " expects a training step that can leave its state as it was, with "
            "arguments of the role control and the result 'skipped': the "
            "compiler makes it of a forward function with a loss";
+  if (options.steps < data.numberBefore)
+    return format("--steps expects at least %lld, the step that the run has "
+                  "reached, but got %lld",
+                  (long long)data.numberBefore, (long long)options.steps);
   if (options.steps == 0 &&
       (!options.saveOutputs.empty() || !options.compare.empty()))
     return "--steps 0 gives no results for --save-outputs or --compare";

@@ -35,9 +35,13 @@ static std::string checkCheckpoints(const Options &options) {
   for (auto [name, isGiven] : needed)
     if (isGiven && options.checkpoint.empty())
       return std::string(name) + " expects --checkpoint DIR";
-  if (options.load.empty() || options.inputs.empty())
+  if (options.load.empty())
     return std::string();
-  return "expects state from --load or from --inputs, but got both";
+  if (!options.weights.empty())
+    return "expects parameters from --load or from --weights, but got both";
+  return options.inputs.empty()
+             ? ""
+             : "expects state from --load or from --inputs, but got both";
 }
 
 /// Checks options against each other. Returns a message, or nothing.

@@ -355,7 +355,7 @@ Status StepLoop::run() {
   if (options.checkReplicas)
     log.remark(data.numberBefore, replicas.describe());
   int64_t steps = options.steps - data.numberBefore;
-  if (steps == 0 && data.isResumed && ctx->rank == 0 && !options.quiet)
+  if (steps == 0 && data.numberBefore > 0 && ctx->rank == 0 && !options.quiet)
     fprintf(stderr,
             "step %lld is reached: --steps with a higher number goes on\n",
             (long long)options.steps);

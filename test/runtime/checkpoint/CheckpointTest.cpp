@@ -156,6 +156,11 @@ TEST_F(Checkpoint, mistakes_are_one_line) {
   expectError(run("--checkpoint-memory 1000 --checkpoint " + folder),
               "--checkpoint-memory expects bytes, at least 64KiB");
   expectError(run("--keep 3"), "--keep expects --checkpoint DIR");
+  expectError(run("--steps 2 --checkpoint " + root + "/new --load " + folder),
+              "--steps expects at least 3, the step that the run has reached");
+  for (const char *other : {"--weights", "--inputs"})
+    expectError(run("--load " + folder + " " + other + " " + root),
+                (std::string("from --load or from ") + other).c_str());
   expectError(runProgram(MESH4_PROGRAM, "--checkpoint " + folder),
               "--checkpoint expects a training step");
   // Nothing was changed by any of them.
