@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaStateSource.h"
 #include "CudaTarget.h"
 #include "PartSender.h"
 
@@ -78,6 +79,13 @@ Status CudaTarget::createPartSender(std::unique_ptr<PartSender> &sender) {
   if (error.empty())
     error = parts->open(arenaBytes);
   sender = std::move(parts);
+  return check(error);
+}
+
+Status CudaTarget::createStateSource(std::unique_ptr<StateSource> &source) {
+  auto copies = std::make_unique<CudaStateSource>(*ctx, *device, deviceArena);
+  std::string error = copies->open();
+  source = std::move(copies);
   return check(error);
 }
 

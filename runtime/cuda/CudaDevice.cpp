@@ -53,6 +53,7 @@ public:
 
   const DeviceProperties &properties() const override { return facts; }
   bool isEmulated() const override { return false; }
+  std::unique_ptr<Device> createForThread(std::string &error) const override;
 
   std::string allocate(int64_t bytes, void *&memory) override;
   std::string release(void *memory) override;
@@ -151,6 +152,12 @@ std::string CudaDevice::open() {
   cudaDriverGetVersion(&driver);
   facts.driverVersion = driver;
   return std::string();
+}
+
+std::unique_ptr<Device> CudaDevice::createForThread(std::string &error) const {
+  auto device = std::make_unique<CudaDevice>(number);
+  error = device->open();
+  return error.empty() ? std::move(device) : nullptr;
 }
 
 CudaDevice::~CudaDevice() {

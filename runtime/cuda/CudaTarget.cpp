@@ -94,8 +94,7 @@ Status CudaTarget::readFlag(int64_t offset, int64_t &flag) {
 Status CudaTarget::stateFence() {
   // The calls before it only read state; those after it are not enqueued yet.
   // Neither a noting run nor one that is recorded executes anything.
-  return ctx->stateReader && !isNoting ? ctx->stateReader->wait()
-                                       : TESSERA_RT_OK;
+  return isNoting ? TESSERA_RT_OK : awaitStateReader(ctx);
 }
 
 Status CudaTarget::beginBlock(const ArenaBlock &block, bool forget) {
@@ -319,8 +318,9 @@ Status CudaTarget::captureStep() {
 
 Status CudaTarget::enqueueStep() {
   // The first step touches all memory, so it is not recorded. A graph would not
-  // wait for the reader of the state.
-  if (stepsEnqueued == 0 || !usesGraph || ctx->stateReader)
+  // wait for a reader of the state that has not ended.
+  bool isRead = !ctx->stateReader || ctx->stateReader->waitFor(0);
+  if (stepsEnqueued == 0 || !usesGraph || !isRead)
     return program(ctx);
   if (!graph.handle)
     if (Status status = captureStep())

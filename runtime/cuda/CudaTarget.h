@@ -111,6 +111,7 @@ public:
               ProgramStep program) override;
   Status send(const ArenaBlock &block) override;
   Status createPartSender(std::unique_ptr<PartSender> &sender) override;
+  Status createStateSource(std::unique_ptr<StateSource> &source) override;
   Status clear(const ArenaBlock &block) override;
   Status fetch(const std::vector<ArenaBlock> &blocks) override;
   Status move(int64_t to, int64_t from, int64_t bytes) override;

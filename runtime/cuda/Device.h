@@ -87,6 +87,9 @@ public:
   /// True if device addresses are host addresses and the host makes library
   /// calls.
   virtual bool isEmulated() const = 0;
+  /// Creates a Device of the same hardware for the calling thread. Null with a
+  /// message if that fails.
+  virtual std::unique_ptr<Device> createForThread(std::string &error) const = 0;
 
   //===--------------------------------------------------------------------===//
   // Memory. Copies and fills are enqueued. A host block must live and not

@@ -43,7 +43,7 @@ struct EmulatedModule {
 class EmulatedDevice : public Device {
 public:
   explicit EmulatedDevice(const EmulatedDeviceOptions &options)
-      : seed(options.seed) {
+      : options(options) {
     info.name = "emulated";
     info.identity = "emulated";
     info.memoryBytes =
@@ -61,6 +61,9 @@ public:
 
   const DeviceProperties &properties() const override { return info; }
   bool isEmulated() const override { return true; }
+  std::unique_ptr<Device> createForThread(std::string &) const override {
+    return std::make_unique<EmulatedDevice>(options);
+  }
 
   // Memory.
 
@@ -116,7 +119,7 @@ public:
   // Streams and events.
 
   std::string createStream(bool, Stream &stream) override {
-    stream.handle = keep(queues, std::make_unique<Queue>(seed));
+    stream.handle = keep(queues, std::make_unique<Queue>(options.seed));
     return "";
   }
   std::string createEvent(bool, Event &event) override {
@@ -184,7 +187,7 @@ public:
              " bytes of shared memory but got " +
              std::to_string(shape.sharedBytes);
     std::vector<int64_t> held(args, args + numArgs);
-    uint64_t order = seed ? seed + uint64_t(++launches) : 0;
+    uint64_t order = options.seed ? options.seed + uint64_t(++launches) : 0;
     return enqueue(stream, [=] {
       emu::Launch run;
       run.name = k->name.c_str();
@@ -222,7 +225,7 @@ public:
     return "";
   }
   std::string launchGraph(Stream stream, Graph graph) override {
-    uint64_t order = seed ? seed + uint64_t(++launches) : 0;
+    uint64_t order = options.seed ? options.seed + uint64_t(++launches) : 0;
     return queue(stream).launch(*static_cast<QueueGraph *>(graph.handle),
                                 order);
   }
@@ -264,7 +267,7 @@ private:
   }
 
   DeviceProperties info;
-  uint64_t seed;
+  const EmulatedDeviceOptions options;
   int64_t launches = 0, inUse = 0, allocated = 0, allocations = 0;
   bool capturing = false;
   /// Bytes by address, used for lookups only.

@@ -353,27 +353,29 @@ std::vector<std::vector<Box>> tessera::rt::dealBoxes(const Value &value,
 // Elements
 //===----------------------------------------------------------------------===//
 
-void tessera::rt::copyElements(const Box &box, int64_t elementSize,
-                               const uint8_t *block, int64_t begin,
-                               int64_t count, uint8_t *out) {
+void tessera::rt::forEachRun(
+    const Box &box, int64_t begin, int64_t count,
+    const std::function<void(int64_t from, int64_t length)> &run) {
   // Elements that are consecutive in the block, too.
-  int64_t run = 1;
+  int64_t most = 1;
   size_t outer = box.extent.size();
   while (outer > 0 &&
-         (box.extent[outer - 1] == 1 || box.strides[outer - 1] == run))
-    run *= box.extent[--outer];
+         (box.extent[outer - 1] == 1 || box.strides[outer - 1] == most))
+    most *= box.extent[--outer];
   for (int64_t at = begin; at < begin + count;) {
-    int64_t from = box.local + at % run, rest = at / run;
+    int64_t from = box.local + at % most, rest = at / most;
     for (size_t d = outer; d-- > 0; rest /= box.extent[d])
       from += rest % box.extent[d] * box.strides[d];
-    int64_t length = std::min(run - at % run, begin + count - at);
-    memcpy(out, block + from * elementSize, size_t(length * elementSize));
-    out += length * elementSize;
+    int64_t length = std::min(most - at % most, begin + count - at);
+    run(from, length);
     at += length;
   }
 }
 
 void tessera::rt::copyBox(const Box &box, int64_t elementSize,
                           const uint8_t *block, uint8_t *out) {
-  copyElements(box, elementSize, block, 0, box.elements(), out);
+  forEachRun(box, 0, box.elements(), [&](int64_t from, int64_t length) {
+    memcpy(out, block + from * elementSize, size_t(length * elementSize));
+    out += length * elementSize;
+  });
 }

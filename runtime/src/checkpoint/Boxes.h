@@ -17,6 +17,7 @@
 
 #include "data/Manifest.h"
 
+#include <functional>
 #include <vector>
 
 namespace tessera::rt {
@@ -56,10 +57,11 @@ std::vector<std::vector<Box>> dealBoxes(const Value &value, int ranks);
 void copyBox(const Box &box, int64_t elementSize, const uint8_t *block,
              uint8_t *out);
 
-/// Copies the elements [begin, begin + count) of a box, in row-major order, out
-/// of a block.
-void copyElements(const Box &box, int64_t elementSize, const uint8_t *block,
-                  int64_t begin, int64_t count, uint8_t *out);
+/// Calls `run` for the elements [begin, begin + count) of a box, in row-major
+/// order: with the first element in the block, and the number of elements that
+/// are consecutive both in the box and in the block.
+void forEachRun(const Box &box, int64_t begin, int64_t count,
+                const std::function<void(int64_t from, int64_t length)> &run);
 
 } // namespace tessera::rt
 

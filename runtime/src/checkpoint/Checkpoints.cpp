@@ -234,7 +234,12 @@ Status Checkpoints::prepare() {
     error = checkRoom(folder.path(), bytesOfAll);
   if (!error.empty())
     return fail(ctx, statusOfFailure(error), error);
-  writer = std::make_unique<CheckpointWriter>(files, ctx->arena(), ctx->rank);
+  std::unique_ptr<StateSource> source;
+  if (Status status = ctx->target->createStateSource(source))
+    return status;
+  writer = std::make_unique<CheckpointWriter>(
+      files, ctx->arena(), std::move(source), ctx->rank,
+      options.timeouts.saveOf(bytesOfAll));
   int64_t whole = std::max<int64_t>(writer->bytes(), 1);
   error = writer->allocate(options.checkpointMemory
                                ? std::min(options.checkpointMemory, whole)
@@ -327,11 +332,8 @@ Status Checkpoints::begin(int64_t steps, bool isBesideSteps) {
   position.dataBegin = data.dataBegin;
   position.data = describeData(options);
   position.seed = options.seed;
-  std::vector<ArenaBlock> blocks;
-  for (const Value *value : values)
-    if (value->isOn(ctx->rank))
-      blocks.push_back(value->blockOn(ctx->rank));
-  if (Status status = ctx->target->fetch(blocks))
+  // The work of the step has ended after this.
+  if (Status status = ctx->target->fetch(writer->earlyBlocks()))
     return status;
   writer->begin(partialPath(resolvePath(options.checkpoint), newest),
                 isBesideSteps, [this, position, now] {
@@ -343,20 +345,13 @@ Status Checkpoints::begin(int64_t steps, bool isBesideSteps) {
                 });
   begunAt = now;
   stall = monotonicSeconds() - now;
-  // The next step does not change what was fetched from a device.
-  if (!targetKind.hasDevices)
-    ctx->stateReader = writer.get();
+  ctx->stateReader = writer.get();
   return TESSERA_RT_OK;
 }
 
 bool Checkpoints::beginsAfter(int64_t steps) const {
   return writer && ctx->memory.control->checkpointBegins.load() ==
                        data.stepsBefore + steps;
-}
-
-Status Checkpoints::awaitCopy() {
-  bool mayChange = writer && writer->isBusy() && targetKind.hasDevices;
-  return mayChange ? writer->wait() : TESSERA_RT_OK;
 }
 
 Status Checkpoints::afterStep(int64_t steps) {

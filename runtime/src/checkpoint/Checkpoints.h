@@ -40,9 +40,6 @@ public:
   Status prepare();
   /// True if rank 0 decided that a checkpoint begins after this step.
   bool beginsAfter(int64_t steps) const;
-  /// Waits until the checkpoint in flight has read the host's arena, which a
-  /// fetch from a device changes.
-  Status awaitCopy();
   /// Begins a checkpoint if rank 0 decided so, and reports what failed since.
   /// `steps` is the number of steps of this run.
   Status afterStep(int64_t steps);

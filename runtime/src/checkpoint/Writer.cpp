@@ -18,9 +18,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,26 +31,6 @@ using namespace tessera::rt;
 //===----------------------------------------------------------------------===//
 // The ring
 //===----------------------------------------------------------------------===//
-
-ByteRing::~ByteRing() {
-  if (memory)
-    munmap(memory, size_t(size));
-}
-
-bool ByteRing::allocate(int64_t bytes) {
-  void *address = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED)
-    return false;
-  memory = static_cast<uint8_t *>(address);
-  size = bytes;
-  // Faults would take most of the time of a first copy.
-  madvise(memory, size_t(size), MADV_HUGEPAGE);
-#ifdef MADV_POPULATE_WRITE
-  madvise(memory, size_t(size), MADV_POPULATE_WRITE);
-#endif
-  return true;
-}
 
 void ByteRing::reset() {
   std::lock_guard<std::mutex> guard(mutex);
@@ -98,13 +78,15 @@ void ByteRing::take(int64_t bytes) {
 // The copier
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a block that is copied when a checkpoint begins. The next step may
-/// write to it before its fence.
-static bool isScalar(const Value &value) { return value.bytes <= 8; }
+/// True for a block that the next step may write to before its fence.
+static bool isEarly(const Value &value) { return value.bytes <= 8; }
 
 CheckpointWriter::CheckpointWriter(const std::vector<CheckpointFile> &files,
-                                   const uint8_t *arena, int rank)
-    : files(files), arena(arena), rank(rank), checksums(files.size()) {
+                                   const uint8_t *arena,
+                                   std::unique_ptr<StateSource> source,
+                                   int rank, double patience)
+    : files(files), arena(arena), source(std::move(source)), rank(rank),
+      mostSeconds(patience), checksums(files.size()) {
   for (const CheckpointFile &file : files)
     total += file.bytes;
 }
@@ -114,12 +96,24 @@ CheckpointWriter::~CheckpointWriter() {
   end();
 }
 
+std::vector<ArenaBlock> CheckpointWriter::earlyBlocks() const {
+  std::vector<ArenaBlock> blocks;
+  for (const CheckpointFile &file : files)
+    for (const FilePart &part : file.parts)
+      if (isEarly(*part.value))
+        blocks.push_back(part.value->blockOn(rank));
+  return blocks;
+}
+
 std::string CheckpointWriter::allocate(int64_t bytes) {
-  return ring.allocate(bytes)
-             ? std::string()
-             : format("cannot get %lld bytes of memory for checkpoints (%s): "
-                      "--checkpoint-memory takes less",
-                      (long long)bytes, strerror(errno));
+  uint8_t *memory = nullptr;
+  std::string fault = source->allocate(bytes, memory);
+  if (!fault.empty())
+    return format("cannot get %lld bytes of memory for checkpoints (%s): "
+                  "--checkpoint-memory takes less",
+                  (long long)bytes, fault.c_str());
+  ring.use(memory, bytes);
+  return std::string();
 }
 
 void CheckpointWriter::copyBytes(const uint8_t *bytes, int64_t count) {
@@ -135,44 +129,64 @@ void CheckpointWriter::copyBytes(const uint8_t *bytes, int64_t count) {
   }
 }
 
-void CheckpointWriter::copyPart(const FilePart &part) {
-  // Short enough for the writer to begin soon and for a cache.
-  constexpr int64_t most = 1 << 20;
-  const uint8_t *block = arena + part.value->offsetOn(rank);
+std::string CheckpointWriter::copyPart(const FilePart &part) {
+  int64_t most = source->pieceBytes();
+  int64_t block = part.value->offsetOn(rank);
   int64_t size = dtypeSize(part.value->dtype), count = part.box.elements();
   for (int64_t at = 0; at < count;) {
     uint8_t *room;
     int64_t bytes = ring.reserve(std::min(most, (count - at) * size), room);
     if (bytes == 0)
-      return;
-    if (int64_t some = bytes / size) {
-      copyElements(part.box, size, block, at, some, room);
-      ring.put(some * size);
-      at += some;
-      continue;
-    }
-    // An element at the ring's end.
+      return std::string();
+    // An element can be at the ring's end and at its start.
     uint8_t element[8];
-    copyElements(part.box, size, block, at++, 1, element);
-    copyBytes(element, size);
+    int64_t some = std::max<int64_t>(bytes / size, 1);
+    uint8_t *to = bytes < size ? element : room;
+    std::string fault;
+    forEachRun(part.box, at, some, [&](int64_t from, int64_t length) {
+      if (fault.empty())
+        fault = source->copy(to, block + from * size, length * size);
+      to += length * size;
+    });
+    if (fault.empty())
+      fault = source->wait();
+    if (!fault.empty())
+      return fault;
+    if (bytes < size)
+      copyBytes(element, size);
+    else
+      ring.put(some * size);
+    at += some;
   }
+  return std::string();
 }
 
-void CheckpointWriter::copy() {
-  const uint8_t *scalar = scalars.data();
+std::string CheckpointWriter::copy() {
+  std::string fault = source->enter();
+  const uint8_t *next = early.data();
   for (const CheckpointFile &file : files) {
     copyBytes(reinterpret_cast<const uint8_t *>(file.header.data()),
               int64_t(file.header.size()));
     for (const FilePart &part : file.parts) {
-      if (!isScalar(*part.value)) {
-        copyPart(part);
+      if (!fault.empty())
+        return fault;
+      if (!isEarly(*part.value)) {
+        fault = copyPart(part);
         continue;
       }
-      copyBytes(scalar, part.bytes());
-      scalar += part.bytes();
+      copyBytes(next, part.bytes());
+      next += part.bytes();
     }
   }
+  return fault;
+}
+
+void CheckpointWriter::runCopier() {
+  std::string fault = copy();
+  if (!fault.empty())
+    ring.cancel();
   std::lock_guard<std::mutex> guard(mutex);
+  copyError = fault;
   isCopied = true;
   changed.notify_all();
 }
@@ -185,7 +199,8 @@ std::string CheckpointWriter::writeFile(int folder, const CheckpointFile &file,
                                         const std::string &path,
                                         uint64_t &sum) {
   // Pages of this size are still in a cache when they are written.
-  constexpr int64_t most = 1 << 20;
+  constexpr int64_t most = 1 << 20, flushed = 16 << 20;
+  int64_t started = 0;
   int fd = openat(folder, file.name.c_str(),
                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0)
@@ -204,6 +219,11 @@ std::string CheckpointWriter::writeFile(int folder, const CheckpointFile &file,
       fault = describeSystemError("write", path);
     ring.take(some);
     left -= some;
+    // The disk begins now; else it would wait for the sync.
+    if (file.bytes - left - started >= flushed) {
+      sync_file_range(fd, started, flushed, SYNC_FILE_RANGE_WRITE);
+      started += flushed;
+    }
   }
   if (fault.empty() && fsync(fd) != 0)
     fault = describeSystemError("sync", path);
@@ -247,30 +267,32 @@ void CheckpointWriter::begin(const std::string &partial, bool isBesideSteps,
                              std::function<std::string()> atEnd) {
   finish = std::move(atEnd);
   ring.reset();
-  scalars.clear();
+  early.clear();
   for (const CheckpointFile &file : files)
     for (const FilePart &part : file.parts)
-      if (isScalar(*part.value)) {
-        size_t used = scalars.size();
-        scalars.resize(used + size_t(part.bytes()));
+      if (isEarly(*part.value)) {
+        size_t used = early.size();
+        early.resize(used + size_t(part.bytes()));
         copyBox(part.box, dtypeSize(part.value->dtype),
-                arena + part.value->offsetOn(rank), scalars.data() + used);
+                arena + part.value->offsetOn(rank), early.data() + used);
       }
   isCopied = isWritten = false;
+  copyError.clear();
   error.clear();
   waited = 0;
   isStarted = true;
-  copier = std::thread([this] { copy(); });
+  copier = std::thread([this] { runCopier(); });
   writer = std::thread(
       [this, partial, isBesideSteps] { work(partial, isBesideSteps); });
 }
 
-Status CheckpointWriter::wait() {
+bool CheckpointWriter::waitFor(double seconds) {
   double begin = monotonicSeconds();
   std::unique_lock<std::mutex> guard(mutex);
-  changed.wait(guard, [&] { return isCopied; });
+  changed.wait_for(guard, std::chrono::duration<double>(seconds),
+                   [&] { return isCopied; });
   waited += monotonicSeconds() - begin;
-  return TESSERA_RT_OK;
+  return isCopied;
 }
 
 bool CheckpointWriter::isDone() {
@@ -289,5 +311,5 @@ std::string CheckpointWriter::end() {
   copier.join();
   writer.join();
   isStarted = false;
-  return error;
+  return copyError.empty() ? error : copyError;
 }

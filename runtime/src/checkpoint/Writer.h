@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Writes a rank's parameters and state while the rank trains. A copier thread
-// reads them from the arena into a ring; a writer thread hashes what is there,
-// writes it and empties the ring. The next step waits for the copier before it
-// changes them (its fence), and never for the writer, unless the ring is
-// smaller than what is to be copied.
+// copies them from the program's arena, in host memory or on a device, into a
+// ring; a writer thread hashes what is there, writes it and empties the ring.
+// The next step waits for the copier before it changes them (its fence), and
+// never for the writer, unless the ring is smaller than what is to be copied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,8 @@
 
 #include "Format.h"
 #include "host/StateReader.h"
+#include "host/StateSource.h"
+#include "host/Target.h"
 
 #include <condition_variable>
 #include <functional>
@@ -31,13 +33,11 @@ namespace tessera::rt {
 /// Bytes that one thread puts in and another takes out, in order.
 class ByteRing {
 public:
-  /// Returns false if there is no memory.
-  bool allocate(int64_t bytes);
-  ByteRing() = default;
-  ByteRing(const ByteRing &) = delete;
-  ByteRing &operator=(const ByteRing &) = delete;
-  ~ByteRing();
-
+  /// Uses memory that outlives it.
+  void use(uint8_t *memory, int64_t bytes) {
+    this->memory = memory;
+    size = bytes;
+  }
   int64_t bytes() const { return size; }
 
   /// Forgets what is there and accepts bytes again.
@@ -64,26 +64,31 @@ private:
 
 class CheckpointWriter : public StateReader {
 public:
-  /// Writes `files`, which must outlive it, of a rank with this host arena.
+  /// Writes `files`, which must outlive it, of a rank. `arena` is the host's.
+  /// A write that takes longer than `patience` seconds hangs.
   CheckpointWriter(const std::vector<CheckpointFile> &files,
-                   const uint8_t *arena, int rank);
+                   const uint8_t *arena, std::unique_ptr<StateSource> source,
+                   int rank, double patience);
   ~CheckpointWriter() override;
 
   /// Bytes of all files.
   int64_t bytes() const { return total; }
+  /// Blocks that `begin` reads from the host's arena: small ones, which a step
+  /// may change before its fence.
+  std::vector<ArenaBlock> earlyBlocks() const;
   /// Makes the ring. Returns a message, or nothing.
   std::string allocate(int64_t bytes);
 
   /// Begins to write the files into the folder `partial`, which it makes if
-  /// need be. Scalars are copied before it returns. `finish` runs in the writer
-  /// thread once all files are on the disk, and returns a message or nothing.
-  /// Steps that run meanwhile, if `isBesideSteps`, come first.
+  /// need be. The early blocks are copied before it returns. `finish` runs in
+  /// the writer thread once all files are on the disk, and returns a message or
+  /// nothing. Steps that run meanwhile, if `isBesideSteps`, come first.
   void begin(const std::string &partial, bool isBesideSteps,
              std::function<std::string()> finish);
   /// True from begin until end.
   bool isBusy() const { return isStarted; }
-  /// Waits until the state has been read.
-  Status wait() override;
+  bool waitFor(double seconds) override;
+  double patience() const override { return mostSeconds; }
   /// True once `finish` has returned, or something failed.
   bool isDone();
   /// Waits until it is done. Returns a message, or nothing.
@@ -97,9 +102,10 @@ public:
   double secondsWaited() const { return waited; }
 
 private:
-  void copy();
+  void runCopier();
+  std::string copy();
   void copyBytes(const uint8_t *bytes, int64_t count);
-  void copyPart(const FilePart &part);
+  std::string copyPart(const FilePart &part);
   void work(const std::string &partial, bool isBesideSteps);
   std::string write(const std::string &partial);
   std::string writeFile(int folder, const CheckpointFile &file,
@@ -107,14 +113,15 @@ private:
 
   const std::vector<CheckpointFile> &files;
   const uint8_t *arena;
+  std::unique_ptr<StateSource> source;
   int rank;
+  double mostSeconds;
   int64_t total = 0;
   ByteRing ring;
   std::function<std::string()> finish;
   std::vector<uint64_t> checksums;
-  /// The elements of small blocks, which are copied at once, one block after
-  /// the other.
-  std::vector<uint8_t> scalars;
+  /// The elements of the early blocks, one block after the other.
+  std::vector<uint8_t> early;
   std::thread copier, writer;
   bool isStarted = false;
   double waited = 0;
@@ -122,7 +129,8 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   bool isCopied = false, isWritten = false;
-  std::string error;
+  /// The messages of the two threads.
+  std::string copyError, error;
 };
 
 } // namespace tessera::rt

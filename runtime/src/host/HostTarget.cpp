@@ -11,6 +11,7 @@
 
 #include "HostTarget.h"
 
+#include "StateSource.h"
 #include "kernels/CpuKernels.h"
 #include "run/MemoryUsage.h"
 
@@ -44,8 +45,11 @@ Status HostTarget::readFlag(int64_t offset, int64_t &flag) {
   return TESSERA_RT_OK;
 }
 
-Status HostTarget::stateFence() {
-  return ctx->stateReader ? ctx->stateReader->wait() : TESSERA_RT_OK;
+Status HostTarget::stateFence() { return awaitStateReader(ctx); }
+
+Status HostTarget::createStateSource(std::unique_ptr<StateSource> &source) {
+  source = createHostStateSource(ctx->arena());
+  return TESSERA_RT_OK;
 }
 
 Status HostTarget::beginBlock(const ArenaBlock &block, bool forget) {

@@ -100,6 +100,7 @@ public:
     return TESSERA_RT_OK;
   }
   Status send(const ArenaBlock &) override { return 0; }
+  Status createStateSource(std::unique_ptr<StateSource> &source) override;
   Status clear(const ArenaBlock &block) override;
   Status fetch(const std::vector<ArenaBlock> &) override { return 0; }
   Status move(int64_t to, int64_t from, int64_t bytes) override;

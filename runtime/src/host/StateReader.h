@@ -8,8 +8,6 @@
 #ifndef TESSERA_RT_SRC_STATEREADER_H
 #define TESSERA_RT_SRC_STATEREADER_H
 
-#include "support/Support.h"
-
 namespace tessera::rt {
 
 /// Reads parameters and state, as the step before left them, while the next
@@ -18,9 +16,11 @@ namespace tessera::rt {
 class StateReader {
 public:
   virtual ~StateReader() = default;
-  /// Waits until the state of the step before has been read. May be called
-  /// several times in a step.
-  virtual Status wait() = 0;
+  /// Waits at most `seconds` until the state of the step before has been read.
+  /// Returns true if it has, or if reading failed.
+  virtual bool waitFor(double seconds) = 0;
+  /// Seconds after which a reader that has not ended hangs.
+  virtual double patience() const = 0;
 };
 
 } // namespace tessera::rt

@@ -29,6 +29,7 @@ namespace tessera::rt {
 struct Manifest;
 struct Operation;
 struct Options;
+class StateSource;
 struct Value;
 
 /// Operands of an attention call, and its offsets.
@@ -174,6 +175,8 @@ public:
     sender.reset();
     return 0;
   }
+  /// Creates what copies parameters and state for checkpoints.
+  virtual Status createStateSource(std::unique_ptr<StateSource> &source) = 0;
   /// Makes a block of the program's arena zero.
   virtual Status clear(const ArenaBlock &block) = 0;
   /// Waits for the steps so far and updates these blocks in the host's arena.

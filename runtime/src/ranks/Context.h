@@ -184,6 +184,9 @@ bool isLargeReduce(const Operation &op);
 
 /// Records a failure if the process of another rank is gone.
 Status checkRanksLive(tessera_rt_context *ctx);
+/// Waits until the state of the step before has been read, if something reads
+/// it. Records a failure if the reader hangs or another rank is gone.
+Status awaitStateReader(tessera_rt_context *ctx);
 /// Records that the step is not over after `waited` seconds, with the rank that
 /// delays the others. For targets that run steps asynchronously.
 Status reportLateStep(tessera_rt_context *ctx, double waited);

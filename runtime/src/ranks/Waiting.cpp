@@ -323,6 +323,26 @@ Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
                   who);
 }
 
+Status tessera::rt::awaitStateReader(tessera_rt_context *ctx) {
+  if (!ctx->stateReader)
+    return TESSERA_RT_OK;
+  double begin = monotonicSeconds();
+  while (!ctx->stateReader->waitFor(0.1)) {
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    if (Status status = checkRanksLive(ctx))
+      return status;
+    double waited = monotonicSeconds() - begin;
+    if (waited > ctx->stateReader->patience())
+      return fail(ctx, TESSERA_RT_SYSTEM,
+                  format("the step waits for a checkpoint to copy the state of "
+                         "the step before, which is not over after %.0f s: the "
+                         "disk or the device does not answer",
+                         waited));
+  }
+  return TESSERA_RT_OK;
+}
+
 //===----------------------------------------------------------------------===//
 // Waiting
 //===----------------------------------------------------------------------===//

@@ -290,8 +290,6 @@ Status StepLoop::checkReplicas(int64_t step, bool isLast) {
                          (isLast && !options.checkpoint.empty()));
   if (!isDue)
     return TESSERA_RT_OK;
-  if (Status status = checkpoints.awaitCopy())
-    return status;
   return replicas.run(number);
 }
 

@@ -223,14 +223,23 @@ TEST(boxes, areCopiedInOrder) {
       Places places;
       addPlaces(value, box, places);
       std::vector<int32_t> out(size_t(box.elements()));
+      copyBox(box, 4, reinterpret_cast<const uint8_t *>(block.data()),
+              reinterpret_cast<uint8_t *>(out.data()));
+      std::vector<int64_t> listed;
       int64_t half = box.elements() / 2;
-      auto *bytes = reinterpret_cast<uint8_t *>(out.data());
-      auto *from = reinterpret_cast<const uint8_t *>(block.data());
-      copyElements(box, 4, from, 0, half, bytes);
-      copyElements(box, 4, from, half, box.elements() - half, bytes + half * 4);
+      for (auto [begin, count] : {std::pair<int64_t, int64_t>(0, half),
+                                  {half, box.elements() - half}})
+        forEachRun(box, begin, count, [&](int64_t from, int64_t length) {
+          EXPECT_GT(length, 0);
+          while (length-- > 0)
+            listed.push_back(from++);
+        });
+      ASSERT_EQ(listed.size(), out.size());
       size_t at = 0;
-      for (auto [global, local] : places)
+      for (auto [global, local] : places) {
+        EXPECT_EQ(listed[at], local);
         EXPECT_EQ(out[at++], local);
+      }
     }
   }
 }

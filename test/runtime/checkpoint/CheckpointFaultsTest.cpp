@@ -226,6 +226,33 @@ TEST_F(CheckpointFaults, broken_disk) {
   EXPECT_GT(faultEach(std::to_string(EIO), true), 30);
 }
 
+TEST_F(CheckpointFaults, a_folder_without_room_or_renames_is_refused) {
+  begin(true);
+  Outcome outcome = goOn("FAULT_ROOM=0");
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(" in '" + folder +
+                             "' beside the files there, but it has 0 B"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("expects room for "), std::string::npos);
+  EXPECT_EQ(linesOf(outcome.err).size(), 1u) << outcome.err;
+  // The first rename is that of a folder without files, before the first step.
+  std::vector<std::string> operations = linesOf(readFile(log));
+  auto renamed = std::find_if(
+      operations.begin(), operations.end(),
+      [](const std::string &line) { return line.rfind("rename ", 0) == 0; });
+  ASSERT_NE(renamed, operations.end());
+  int at = int(renamed - operations.begin()) + 1;
+  begin(true);
+  outcome = goOn(format("FAULT_AT=%d FAULT_KIND=%d", at, ENOSYS));
+  EXPECT_EQ(outcome.status, 75) << outcome.err;
+  EXPECT_NE(outcome.err.find("a checkpoint appears by a rename"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(linesOf(outcome.err).size(), 1u) << outcome.err;
+  EXPECT_EQ(wholeSteps(), (std::vector<int64_t>{1, 2}));
+}
+
 TEST_F(CheckpointFaults, files_are_on_the_disk_before_they_count) {
   begin(true);
   ASSERT_EQ(goOn("").status, 0);

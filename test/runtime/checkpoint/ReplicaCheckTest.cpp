@@ -41,8 +41,15 @@ std::vector<Value> makeValues() {
           makeValue("c", 7, 128, 3, 2), makeValue("d", 2, 192, 6, 1)};
 }
 
+/// Results that all ranks have, of one number.
+std::vector<Value> makeResults() {
+  return {makeValue("loss", 1, 256, 1, 1),
+          makeValue("grad_norm", 1, 320, 1, 1)};
+}
+
 struct Flip {
   int rank = -1;
+  /// Counts arguments, then results.
   int64_t value = 0, bit = 0;
 };
 
@@ -56,7 +63,11 @@ std::string check(const Flip &flip, int &status) {
     Manifest manifest;
     manifest.ranks = 6;
     manifest.arguments = setup.arguments;
-    for (const Value &value : manifest.arguments) {
+    manifest.results = makeResults();
+    std::vector<Value> values = makeValues();
+    for (const Value &result : manifest.results)
+      values.push_back(result);
+    for (const Value &value : values) {
       float number = float(1 + blockIndices(value, ctx->rank)[0]);
       auto *block =
           reinterpret_cast<float *>(ctx->arena() + value.offsetOn(ctx->rank));
@@ -66,7 +77,7 @@ std::string check(const Flip &flip, int &status) {
     if (replicas.run(1))
       return "the first check fails";
     if (ctx->rank == flip.rank) {
-      const Value &value = manifest.arguments[size_t(flip.value)];
+      const Value &value = values[size_t(flip.value)];
       ctx->arena()[value.offsetOn(ctx->rank) + flip.bit / 8] ^=
           uint8_t(1 << flip.bit % 8);
     }
@@ -95,17 +106,18 @@ TEST(replica_check, nothing_is_wrong_with_equal_replicas) {
 
 TEST(replica_check, each_flip_is_named) {
   std::mt19937 random(1);
-  const char *names = "abcd";
   std::vector<Value> values = makeValues();
+  for (const Value &result : makeResults())
+    values.push_back(result);
   int flips = getenv("TESSERA_CHECK") ? 1000 : 60;
   for (int i = 0; i < flips; ++i) {
     Flip flip;
     flip.rank = int(random() % 6);
-    flip.value = int64_t(random() % 4);
+    flip.value = int64_t(random() % 6);
     flip.bit = int64_t(random()) % (values[size_t(flip.value)].bytes * 8);
     int status;
     std::string said = check(flip, status);
-    std::string name = format("'%c' ", names[flip.value]);
+    std::string name = "'" + values[size_t(flip.value)].name + "' ";
     if (flip.value == 3) {
       // No other rank has its block.
       EXPECT_EQ(status, 0) << said;

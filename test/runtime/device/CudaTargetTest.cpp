@@ -16,8 +16,10 @@
 #include "FakeDevice.h"
 #include "Ranks.h"
 #include "runtime/cuda/emulator/EmulatedDevice.h"
+#include "runtime/src/host/StateSource.h"
 
 #include <gtest/gtest.h>
+#include <thread>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
@@ -195,16 +197,18 @@ struct LateReader : StateReader {
   SingleRank *rank = nullptr;
   CudaTarget *target = nullptr;
   int waits = 0;
-  Status status = TESSERA_RT_OK;
+  bool hangs = false;
   std::vector<float> seen = std::vector<float>(n);
 
-  Status wait() override {
+  bool waitFor(double seconds) override {
+    if (seconds == 0 || hangs)
+      return false;
     ++waits;
-    if (Status failed = target->fetch({{xOffset, n * 4}}))
-      return failed;
+    EXPECT_EQ(target->fetch({{xOffset, n * 4}}), 0);
     memcpy(seen.data(), rank->arena() + xOffset, n * 4);
-    return status;
+    return true;
   }
+  double patience() const override { return 0.01; }
 };
 } // namespace
 
@@ -236,10 +240,49 @@ TEST_F(CudaTargetTest, a_step_waits_for_the_reader_of_state) {
         EXPECT_EQ(get(xOffset, n), x) << "step " << i << " seed " << seed;
         EXPECT_EQ(get(lossOffset, 1)[0], loss);
       }
-      reader.status = TESSERA_RT_SYSTEM;
-      ctx()->stateReader = &reader;
-      EXPECT_EQ(target().step(), TESSERA_RT_SYSTEM);
     }
+}
+
+TEST_F(CudaTargetTest, a_reader_that_hangs_ends_the_step) {
+  open(0);
+  LateReader reader;
+  reader.hangs = true;
+  ctx()->stateReader = &reader;
+  EXPECT_EQ(target().step(), TESSERA_RT_SYSTEM);
+  EXPECT_NE(strstr(failure(), "does not answer"), nullptr) << failure();
+}
+
+TEST_F(CudaTargetTest, another_thread_copies_state) {
+  for (uint64_t seed : {0, 1, 2, 3, 4}) {
+    open(seed);
+    std::vector<float> x(n);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = float(i);
+    put(xOffset, x);
+    std::unique_ptr<StateSource> source;
+    ASSERT_EQ(target().createStateSource(source), 0) << failure();
+    uint8_t *memory = nullptr;
+    ASSERT_EQ(source->allocate(n * 4, memory), "");
+    // Each checkpoint has a thread of its own.
+    for (int i = 0; i < 2; ++i) {
+      memset(memory, 0, n * 4);
+      std::thread copier([&] {
+        EXPECT_EQ(source->enter(), "");
+        EXPECT_GT(source->pieceBytes(), 0);
+        EXPECT_EQ(source->copy(memory, xOffset + 16, n * 4 - 16), "");
+        EXPECT_EQ(source->copy(memory + n * 4 - 16, xOffset, 16), "");
+        EXPECT_EQ(source->wait(), "");
+      });
+      // The rank's own work goes on meanwhile.
+      std::vector<float> y(n, float(i));
+      put(yOffset, y);
+      EXPECT_EQ(get(yOffset, n), y);
+      copier.join();
+      std::vector<float> turned(x.begin() + 4, x.end());
+      turned.insert(turned.end(), x.begin(), x.begin() + 4);
+      EXPECT_EQ(memcmp(memory, turned.data(), n * 4), 0) << "seed " << seed;
+    }
+  }
 }
 
 TEST_F(CudaTargetTest, blocks_are_moved) {

@@ -29,6 +29,9 @@ public:
     return real->properties();
   }
   bool isEmulated() const override { return true; }
+  std::unique_ptr<Device> createForThread(std::string &error) const override {
+    return real->createForThread(error);
+  }
   std::string allocate(int64_t bytes, void *&memory) override {
     return real->allocate(bytes, memory);
   }

@@ -16,6 +16,7 @@
  *   FAULT_LOG     append a line for each: "open PATH", "fsync PATH", ...
  *   FAULT_NO_EXCHANGE  renameat2 is not supported, as on NFS
  *   FAULT_NO_LOCKS     nor are locks of files
+ *   FAULT_ROOM         a file system has so many free bytes
  *   FAULT_SLOW    a write takes so many microseconds longer
  *   FAULT_POWER   append a line for each operation that a loss of power may
  *                 undo, or that an fsync covers, once it is done: "create
@@ -35,6 +36,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -227,6 +229,13 @@ int renameat2(int fromFolder, const char *from, int toFolder, const char *to,
   if (fails("exchange", from))
     return -1;
   return (int)syscall(SYS_renameat2, fromFolder, from, toFolder, to, flags);
+}
+
+int statvfs(const char *path, struct statvfs *space) {
+  int result = REAL(statvfs)(path, space);
+  if (result == 0 && getenv("FAULT_ROOM") && counts(path))
+    space->f_bavail = (fsblkcnt_t)atoll(getenv("FAULT_ROOM")) / space->f_frsize;
+  return result;
 }
 
 DIR *opendir(const char *path) {
