@@ -11,9 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaStateSource.h"
+#include "CudaCopies.h"
 #include "CudaTarget.h"
-#include "PartSender.h"
 
 #include <algorithm>
 #include <cstring>
