@@ -199,7 +199,8 @@ static void printDocument(Document document, llvm::json::Array functions,
   document.print(os);
 }
 
-LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
+LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path,
+                                         StringRef command) {
   std::error_code error;
   llvm::raw_fd_ostream os(path, error, llvm::sys::fs::OF_Text);
   if (error)
@@ -207,6 +208,7 @@ LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
            << path << "': " << error.message();
   bool isJson = path.ends_with(".json");
   Document document;
+  document.command = command.str();
   llvm::json::Array functions;
   for (auto func : module.getOps<FunctionOpInterface>()) {
     if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
@@ -236,7 +238,7 @@ struct ReportCollectivesPass
   using ReportCollectivesPassBase::ReportCollectivesPassBase;
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    if (failed(reportCollectives(getOperation(), output)))
+    if (failed(reportCollectives(getOperation(), output, command)))
       signalPassFailure();
   }
 };

@@ -39,6 +39,7 @@ void tessera::printKernelUse(llvm::ArrayRef<KernelUse> uses,
 }
 
 void tessera::printKernelUseAsJson(llvm::ArrayRef<KernelUse> uses,
+                                   llvm::StringRef command,
                                    llvm::raw_ostream &os) {
   llvm::json::Array kernels;
   Table table({"kernel",
@@ -71,6 +72,7 @@ void tessera::printKernelUseAsJson(llvm::ArrayRef<KernelUse> uses,
   section.tables.emplace_back("kernels", std::move(table));
   Document document;
   document.title = "kernels";
+  document.command = command.str();
   document.sections.push_back(std::move(section));
   document.fields["kernels"] = std::move(kernels);
   document.print(os);

@@ -118,6 +118,7 @@ static void reportAt(Phase phase, OpPassManager &pm,
     return;
   ReportCollectivesPassOptions report;
   report.output = options.collectiveReport;
+  report.command = options.command;
   pm.addPass(createReportCollectivesPass(report));
 }
 

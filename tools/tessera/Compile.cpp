@@ -320,6 +320,7 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   }
   pipeline.noFullGather = parsed.has("--no-full-gather");
   pipeline.collectiveReport = parsed.get("--dist-report").str();
+  pipeline.command = parsed.commandLine;
   auto overlap = parsed.getChoice("--overlap", "on");
   if (!overlap)
     return overlap.takeError();
@@ -550,7 +551,8 @@ llvm::Error takeScheduled(mlir::ModuleOp module, const Job &job) {
                                    job.pipeline.target + "'");
   if (!job.pipeline.collectiveReport.empty() &&
       job.pipeline.reportPhase == Phase::Schedule &&
-      failed(reportCollectives(module, job.pipeline.collectiveReport)))
+      failed(reportCollectives(module, job.pipeline.collectiveReport,
+                               job.pipeline.command)))
     return llvm::make_error<Reported>();
   return llvm::Error::success();
 }
@@ -586,7 +588,7 @@ llvm::Error makeImages(mlir::ModuleOp module, const Job &job,
     return llvm::Error::success();
   return writeOutput(job.kernelReport, [&](llvm::raw_ostream &os) {
     if (StringRef(job.kernelReport).ends_with(".json"))
-      printKernelUseAsJson(*uses, os);
+      printKernelUseAsJson(*uses, job.pipeline.command, os);
     else
       printKernelUse(*uses, os);
   });

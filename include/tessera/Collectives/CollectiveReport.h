@@ -72,9 +72,11 @@ makeCollectiveSection(llvm::StringRef function,
 
 /// Writes the report of all local functions of a module: a document if `path`
 /// ends in ".json", else text; "-" is text on stdout. A document has the fields
-/// of toJson(), in "functions" if there are several.
+/// of toJson(), in "functions" if there are several, and the command line that
+/// makes it.
 mlir::LogicalResult reportCollectives(mlir::ModuleOp module,
-                                      llvm::StringRef path);
+                                      llvm::StringRef path,
+                                      llvm::StringRef command);
 
 } // namespace tessera
 

@@ -230,7 +230,9 @@ def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"output", "output", "std::string", /*default=*/"\"-\"",
-                        "file; JSON where it ends in .json; - is text on stdout">];
+                        "file; JSON where it ends in .json; - is text on stdout">,
+                 Option<"command", "command", "std::string", /*default=*/"",
+                        "command line that the JSON names">];
 }
 
 #endif // TESSERA_COLLECTIVES_PASSES_TD

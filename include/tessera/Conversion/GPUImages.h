@@ -57,10 +57,11 @@ addDeviceImages(mlir::ModuleOp module, const ImageOptions &options);
 
 /// Prints the resources of kernels as a table with one row per kernel and one
 /// column per architecture, or as a document with a row per kernel and
-/// architecture, whose field "kernels" is a list of them.
+/// architecture, whose field "kernels" is a list of them; `command` is the
+/// command line that makes it.
 void printKernelUse(llvm::ArrayRef<KernelUse> uses, llvm::raw_ostream &os);
 void printKernelUseAsJson(llvm::ArrayRef<KernelUse> uses,
-                          llvm::raw_ostream &os);
+                          llvm::StringRef command, llvm::raw_ostream &os);
 
 } // namespace tessera
 

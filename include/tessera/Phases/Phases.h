@@ -90,6 +90,8 @@ struct PipelineOptions : PartitionerOptions {
   int64_t bucketBytes = int64_t(25) << 20;
   /// Output of the report of collectives (reportCollectives); empty: none.
   std::string collectiveReport;
+  /// The command line that the report names.
+  std::string command;
   /// The target: host, cuda or cuda-emulated; empty: the module's target, or
   /// host.
   std::string target;

@@ -18,8 +18,9 @@ TEST(KernelReport, is_a_document_with_a_row_and_a_field_for_each_kernel) {
                               {"norm", 90, 255, 16, 8, 4}};
   std::string text;
   llvm::raw_string_ostream os(text);
-  printKernelUseAsJson(uses, os);
+  printKernelUseAsJson(uses, "tessera compile g.mlir", os);
   Document document = llvm::cantFail(parseDocument(text, "kernels.json"));
+  EXPECT_EQ(document.command, "tessera compile g.mlir");
   ASSERT_EQ(document.sections.size(), 1u);
   EXPECT_EQ(document.sections[0].kind, "kernels");
   EXPECT_EQ(document.sections[0].findings[0].second,
