@@ -28,6 +28,8 @@ config.environment["TESSERA_VERIFY_EACH"] = "1"
 
 # Errors that no reader of the Python package expected are faults: shown whole.
 config.environment["TESSERA_TRACEBACK"] = "1"
+# lit runs a test on each processor, where threads of PyTorch would wait for each other.
+config.environment["OMP_NUM_THREADS"] = "1"
 
 # The processor that programs are compiled for and run with, if it is not this machine's: see
 # docs/host-target.md.
