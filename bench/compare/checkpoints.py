@@ -13,8 +13,8 @@ shared memory, as the state's is, and xxhsum hashes them in two more; `peer_load
 of torch's dcp.load, into tensors that were used before.
 
 Before each timed part, memory is touched and freed: a virtual machine's host gives back pages that
-were free for a while at a fraction of a disk's rate. Rounds alternate and figures are medians. Prints one JSON line. Needs xxhsum, and a Python with
-torch (--torch-python)."""
+were free for a while at a fraction of a disk's rate. Rounds alternate and figures are medians.
+Prints one JSON line. Needs xxhsum, and a Python with torch (--torch-python)."""
 
 import argparse
 import json
@@ -92,6 +92,7 @@ def together(commands):
 
 
 def touch():
+    """Makes the host of a virtual machine give as much memory as a timed part takes."""
     subprocess.run([sys.executable, "-c", TOUCH, str(6 << 30)], check=True)
 
 
@@ -102,14 +103,24 @@ def run(program, *options):
     return json.loads(printed.stdout.splitlines()[-1])
 
 
-def measure(program, python, folder, memory):
-    """One round: (figures of this program, those of the peer and the floors)."""
-    for path in folder.iterdir():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    ck = folder / "ck"
+def save(program, ck, *memory):
+    """What a run reports of its checkpoints, and its private memory above that of one without."""
     plain = run(program, "--steps", 2)
     report = run(program, "--steps", 4, "--checkpoint", ck, "--checkpoint-interval", 2, *memory)
-    saved = report["checkpoints"]
+    private = report["memory"]["private_bytes"] - plain["memory"]["private_bytes"]
+    return report["checkpoints"], private / 1e6
+
+
+def empty(folder):
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def measure(program, python, folder):
+    """The figures of one round: those of this program, of the peer and of the floors."""
+    empty(folder)
+    ck = folder / "ck"
+    saved, private = save(program, ck)
     bytes_of_rank = saved["bytes"] // 2
     touch()
     run(program, "--steps", 4, "--checkpoint", ck)
@@ -117,7 +128,8 @@ def measure(program, python, folder, memory):
     files = sorted(ck.glob("step-00000004/*.safetensors"))
     touch()
     begin = time.perf_counter()
-    hashing = [subprocess.Popen(["xxhsum", "-H1", file], stdout=subprocess.DEVNULL) for file in files]
+    hashing = [subprocess.Popen(["xxhsum", "-H1", file], stdout=subprocess.DEVNULL)
+               for file in files]
     for process in hashing:
         process.wait()
     hashed = time.perf_counter() - begin
@@ -134,12 +146,12 @@ def measure(program, python, folder, memory):
         port = free.getsockname()[1]
     torch = together([[python, "-c", SAVE, rank, folder / "torch", port, bytes_of_rank // 4]
                       for rank in range(2)])
-    private = report["memory"]["private_bytes"] - plain["memory"]["private_bytes"]
     return {"bytes": saved["bytes"], "wait_seconds": saved["wait_seconds"],
             "peer_wait_seconds": max(wait for wait, _ in torch),
             "commit_seconds": commit, "floor_seconds": floor,
-            "private_mb": private / 1e6, "load_seconds": loaded,
-            "load_floor_seconds": read + hashed, "peer_load_seconds": max(load for _, load in torch)}
+            "private_mb": private, "load_seconds": loaded,
+            "load_floor_seconds": read + hashed,
+            "peer_load_seconds": max(load for _, load in torch)}
 
 
 def main():
@@ -156,15 +168,16 @@ def main():
         folder = home / "round"
         folder.mkdir()
         graph, program = home / "g.mlir", home / "prog"
-        subprocess.run([tessera, "model", ROOT / "share/models/gpt2.json", "--batch", "2", "--seq", "64",
-                        "--train", "--quiet", "-o", graph], check=True)
+        subprocess.run([tessera, "model", ROOT / "share/models/gpt2.json", "--batch", "2",
+                        "--seq", "64", "--train", "--quiet", "-o", graph], check=True)
         subprocess.run([tessera, "compile", graph, "--mesh", "dp=2", "--strategy", "dp,zero=1",
                         "--quiet", "-o", program], check=True)
-        rounds = [measure(program, python, folder, []) for _ in range(options.rounds)]
+        rounds = [measure(program, python, folder) for _ in range(options.rounds)]
         quarter = rounds[0]["bytes"] // 8
-        small = measure(program, python, folder, ["--checkpoint-memory", quarter])
+        empty(folder)
+        _, small = save(program, folder / "ck", "--checkpoint-memory", quarter)
     figures = {name: round(statistics.median(one[name] for one in rounds), 4) for name in rounds[0]}
-    figures["private_mb_of_a_quarter"] = round(small["private_mb"], 1)
+    figures["private_mb_of_a_quarter"] = round(small, 1)
     figures["wait_ratio"] = round(figures["wait_seconds"] / figures["peer_wait_seconds"], 3)
     figures["commit_ratio"] = round(figures["commit_seconds"] / figures["floor_seconds"], 3)
     figures["load_ratio"] = round(figures["load_seconds"] / figures["load_floor_seconds"], 3)
