@@ -10,9 +10,9 @@
 // CUDA device, another a device emulated on the host. Libraries on a device
 // (matmuls, attention, collectives) have interfaces of their own.
 //
-// Every function returns a message, or nothing. A Device belongs to one rank
-// and only its thread uses it. Streams and events may be mixed between Devices
-// that represent one piece of hardware.
+// Every function returns a message, or nothing. A Device belongs to one thread
+// of a rank, which alone uses it. Streams and events may be mixed between
+// Devices that represent one piece of hardware.
 //
 //===----------------------------------------------------------------------===//
 
