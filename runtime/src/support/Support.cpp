@@ -45,7 +45,7 @@ Status tessera::rt::statusOfFailure(const std::string &message) {
     return TESSERA_RT_FULL;
   bool isSystems = message.rfind("cannot ", 0) == 0 || isOneOf({EIO});
   return !isSystems || isOneOf({ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EROFS,
-                                ELOOP, ENAMETOOLONG})
+                                ELOOP, ENAMETOOLONG, ENOSYS, EOPNOTSUPP})
              ? TESSERA_RT_INVALID
              : TESSERA_RT_SYSTEM;
 }

@@ -66,9 +66,9 @@ std::string flushOutput();
 
 /// The status of a failure by its message: TESSERA_RT_FULL if it says that a
 /// disk or a quota is full. A message that begins with "cannot" is about a
-/// system call: TESSERA_RT_INVALID if a path cannot be used, else
-/// TESSERA_RT_SYSTEM, as is every error of input and output. Others ("expects
-/// ...") are TESSERA_RT_INVALID.
+/// system call: TESSERA_RT_INVALID if a path cannot be used or its file system
+/// does not offer the call, else TESSERA_RT_SYSTEM, as is every error of input
+/// and output. Others ("expects ...") are TESSERA_RT_INVALID.
 Status statusOfFailure(const std::string &message);
 
 /// Bytes as "12.34 MB" (10^6).
