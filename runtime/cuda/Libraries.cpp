@@ -14,12 +14,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <dirent.h>
-#include <dlfcn.h>
-#include <link.h>
 #include <sys/stat.h>
 
+using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
@@ -49,10 +46,6 @@ static const Spec &specOf(LibraryKind kind) {
   return specs[size_t(kind)];
 }
 
-const char *tessera::rt::cuda::libraryName(LibraryKind kind) {
-  return specOf(kind).name;
-}
-
 //===----------------------------------------------------------------------===//
 // Folders
 //===----------------------------------------------------------------------===//
@@ -60,61 +53,6 @@ const char *tessera::rt::cuda::libraryName(LibraryKind kind) {
 static bool isFolder(const std::string &path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/// Names in a folder that begin with `prefix`, sorted.
-static std::vector<std::string> listFolder(const std::string &path,
-                                           const char *prefix) {
-  std::vector<std::string> names;
-  DIR *folder = opendir(path.c_str());
-  if (!folder)
-    return names;
-  while (dirent *entry = readdir(folder))
-    if (entry->d_name[0] != '.' &&
-        strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
-      names.push_back(entry->d_name);
-  closedir(folder);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-static std::vector<std::string> splitPaths(const char *variable) {
-  std::vector<std::string> paths;
-  const char *text = getenv(variable);
-  for (std::string rest = text ? text : ""; !rest.empty();) {
-    size_t end = std::min(rest.find(':'), rest.size());
-    if (end > 0)
-      paths.push_back(rest.substr(0, end));
-    rest.erase(0, end + 1);
-  }
-  return paths;
-}
-
-/// Adds PREFIX/lib/python3.*/{site,dist}-packages.
-static void addPackagesOf(const std::string &prefix,
-                          std::vector<std::string> &packages) {
-  for (const std::string &version : listFolder(prefix + "/lib", "python3"))
-    for (const char *folder : {"/site-packages", "/dist-packages"})
-      packages.push_back(prefix + "/lib/" + version + folder);
-}
-
-/// Folders that may have Python's packages.
-static std::vector<std::string> pythonPackages() {
-  std::vector<std::string> packages = splitPaths("PYTHONPATH");
-  if (const char *environment = getenv("VIRTUAL_ENV"))
-    addPackagesOf(environment, packages);
-  for (const std::string &folder : splitPaths("PATH")) {
-    struct stat info;
-    if (stat((folder + "/python3").c_str(), &info) != 0)
-      continue;
-    addPackagesOf(folder.substr(0, folder.find_last_of('/')), packages);
-    break;
-  }
-  if (const char *home = getenv("HOME"))
-    addPackagesOf(std::string(home) + "/.local", packages);
-  for (const char *prefix : {"/usr/local", "/usr"})
-    addPackagesOf(prefix, packages);
-  return packages;
 }
 
 /// Folders other than the user's and the loader's.
@@ -128,7 +66,7 @@ static std::vector<std::string> furtherFolders() {
     for (const char *folder : {"/lib64", "/lib"})
       folders.push_back(root + folder);
   for (const std::string &package : pythonPackages())
-    for (const std::string &name : listFolder(package + "/nvidia", ""))
+    for (const std::string &name : listLibraries(package + "/nvidia", ""))
       folders.push_back(package + "/nvidia/" + name + "/lib");
   std::vector<std::string> existing;
   for (const std::string &folder : folders)
@@ -149,24 +87,6 @@ std::vector<std::string> tessera::rt::cuda::libraryFolders() {
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// Loads `file`; keeps the first error about a file that exists but is refused.
-static bool load(const std::string &file, Library &library,
-                 std::string &refused) {
-  library.handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library.handle) {
-    link_map *map = nullptr;
-    if (dlinfo(library.handle, RTLD_DI_LINKMAP, &map) == 0 && map)
-      library.path = map->l_name;
-    return true;
-  }
-  // If the loader names another file than the one asked for, a dependency is
-  // missing.
-  std::string error = dlerror();
-  if (refused.empty() && error.rfind(file + ": cannot open", 0) != 0)
-    refused = error;
-  return false;
-}
-
 /// Formats 90201 as "9.2.1": `major` and `minor` are the weights of one major
 /// and one minor version.
 static std::string decode(int64_t number, int64_t major, int64_t minor) {
@@ -177,20 +97,18 @@ static std::string decode(int64_t number, int64_t major, int64_t minor) {
              : text;
 }
 
-static void askVersion(Library &library) {
-  if (library.kind == LibraryKind::CublasLt ||
-      library.kind == LibraryKind::Cudnn) {
+static void askVersion(LibraryKind kind, Library &library) {
+  if (kind == LibraryKind::CublasLt || kind == LibraryKind::Cudnn) {
     size_t (*get)() = nullptr;
-    library.bind(get, library.kind == LibraryKind::CublasLt
-                          ? "cublasLtGetVersion"
-                          : "cudnnGetVersion");
+    library.bind(get, kind == LibraryKind::CublasLt ? "cublasLtGetVersion"
+                                                    : "cudnnGetVersion");
     library.versionNumber = get ? int64_t(get()) : 0;
     library.version = decode(library.versionNumber, 10000, 100);
     return;
   }
   int (*get)(int *) = nullptr;
   int number = 0;
-  bool isDriver = library.kind == LibraryKind::Driver;
+  bool isDriver = kind == LibraryKind::Driver;
   library.bind(get, isDriver ? "cuDriverGetVersion" : "ncclGetVersion");
   if (get && get(&number) != 0)
     library.error = "its version cannot be asked for";
@@ -200,9 +118,9 @@ static void askVersion(Library &library) {
 }
 
 /// Asks a loaded library for its version; an error if it is too low.
-static void checkVersion(Library &library) {
-  const Spec &spec = specOf(library.kind);
-  askVersion(library);
+static void checkVersion(LibraryKind kind, Library &library) {
+  const Spec &spec = specOf(kind);
+  askVersion(kind, library);
   if (library.error.empty() && library.versionNumber < spec.least)
     library.error = std::string("expects ") + spec.name + " " + spec.leastText +
                     " or later, but got " + library.version + " (" +
@@ -237,10 +155,10 @@ Library tessera::rt::cuda::findLibrary(LibraryKind kind) {
   for (size_t i = 0; i < folders.size(); ++i)
     for (const char *file : spec.files) {
       Library library;
-      library.kind = kind;
-      if (!load(folders[i] + file, library, refused))
+      library.name = spec.name;
+      if (!loadLibrary(folders[i] + file, library, refused))
         continue;
-      checkVersion(library);
+      checkVersion(kind, library);
       // An unusable library is skipped unless its folder is the user's choice.
       if (library.isUsable() || i < named)
         return library;
@@ -249,17 +167,8 @@ Library tessera::rt::cuda::findLibrary(LibraryKind kind) {
     }
   if (first.isFound())
     return first;
-  first.kind = kind;
+  first.name = spec.name;
   first.isRefused = !refused.empty();
   first.error = describeMissing(spec, refused);
   return first;
-}
-
-void *Library::symbol(const char *name) {
-  void *address = handle ? dlsym(handle, name) : nullptr;
-  if (!address && error.empty())
-    error = std::string(libraryName(kind)) +
-            (version.empty() ? "" : " " + version) + " (" + path + ") has no " +
-            name;
-  return address;
 }

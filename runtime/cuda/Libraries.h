@@ -18,43 +18,13 @@
 #ifndef TESSERA_RT_CUDA_LIBRARIES_H
 #define TESSERA_RT_CUDA_LIBRARIES_H
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "support/Libraries.h"
 
 namespace tessera::rt::cuda {
 
+using rt::Library;
+
 enum class LibraryKind { Driver, CublasLt, Cudnn, Nccl };
-
-/// The name of a library, such as "cuBLASLt".
-const char *libraryName(LibraryKind kind);
-
-/// Result of a search for a library.
-struct Library {
-  LibraryKind kind = LibraryKind::CublasLt;
-  /// Null: see `error`.
-  void *handle = nullptr;
-  std::string path;
-  /// Version text "13.1.0", and the library's own number of it.
-  std::string version;
-  int64_t versionNumber = 0;
-  /// Reason why it is missing or cannot be used; empty: it is usable.
-  std::string error;
-
-  /// A file was found, but the loader refuses it.
-  bool isRefused = false;
-
-  /// True if a file was found.
-  bool isFound() const { return !path.empty(); }
-  bool isUsable() const { return handle && error.empty(); }
-  /// Returns the address of a function. Null, with a message in `error`, if the
-  /// library does not have it.
-  void *symbol(const char *name);
-  template <typename Function>
-  void bind(Function *&function, const char *name) {
-    function = reinterpret_cast<Function *>(symbol(name));
-  }
-};
 
 /// Finds a library, loads it, and compares its version with the one that
 /// Tessera needs. A library that is too old is skipped unless
