@@ -60,12 +60,13 @@ private:
 class Message {
 public:
   Message();
-  /// A message of `bytes` bytes, not set.
+  /// Makes a message of `bytes` bytes that are not set.
   explicit Message(size_t bytes);
-  /// A message of memory that stays as it is until the context has ended.
-  static Message ofMemory(const void *data, size_t bytes);
-  Message(Message &&) noexcept;
-  Message &operator=(Message &&) = delete;
+  /// Makes a message of memory that stays as it is until the message has left,
+  /// or its context has ended.
+  Message(const void *memory, size_t bytes);
+  Message(const Message &) = delete;
+  Message &operator=(const Message &) = delete;
   ~Message();
 
   MessageData *get() { return &message; }
@@ -74,13 +75,15 @@ public:
   std::string_view text();
   /// True if another part of the same message follows.
   bool hasMore() const;
+  /// The descriptor of the connection that it came by.
+  int source() const;
 
 private:
   MessageData message;
 };
 
-/// Owns a socket. Its options are set first; the first that is refused is an
-/// error of bind and connect.
+/// Owns a socket. The first option that is refused is an error of bind and
+/// connect.
 class Socket {
 public:
   Socket() = default;
@@ -91,24 +94,42 @@ public:
 
   void *get() const { return socket; }
   void set(SocketOption option, int value);
-  void setLong(SocketOption option, int64_t value);
   void set(SocketOption option, std::string_view value);
+  /// Ends connections that send a longer part of a message.
+  void limitMessages(int64_t bytes);
+
   /// Return an error or nothing.
   std::string bind(const std::string &endpoint);
   std::string connect(const std::string &endpoint);
   /// The endpoint that it is bound to.
   std::string endpoint() const;
-  /// Makes a socket that receives events of this one.
-  Socket monitor(Context &context, int events, const char *name);
-  /// Return true, or false with errno.
+
+  /// Makes a socket that receives events of this one; an error is one of bind
+  /// and connect. A context has one monitor.
+  Socket monitor(Context &context, int events);
+  /// Returns the next event of a monitor, and its value; 0: none.
+  int nextEvent(int &value);
+
+  /// Return true, or false: see lastError.
   bool send(std::string_view data, int flags);
   bool send(Message &message, int flags);
   bool receive(Message &message, int flags);
 
 private:
+  void setBytes(SocketOption option, const void *value, size_t bytes);
+
   void *socket = nullptr;
   std::string error;
 };
+
+/// The endpoint of a numeric address, "tcp://10.0.0.1:4711" or
+/// "tcp://[::1]:4711"; port 0: "*", a free one. Returns an error if it is no
+/// address of one interface.
+std::string endpointOf(const std::string &address, int port,
+                       std::string &endpoint);
+
+/// The 32 bytes of a secret key's public key.
+std::string publicKeyOf(const uint8_t (&secret)[32]);
 
 } // namespace zmq
 } // namespace tessera::rt

@@ -50,14 +50,12 @@ enum SocketOption : int {
   CurvePublicKey = 48,
   CurveSecretKey = 49,
   CurveServerKey = 50,
-  ProbeRouter = 51,
-  ZapDomain = 55,
   RouterHandover = 56,
   HandshakeInterval = 66,
   ConnectTimeout = 79
 };
 
-enum ContextOption : int { Blocky = 70, MaxSockets = 2 };
+enum ContextOption : int { MaxSockets = 2 };
 
 /// Options of a message, and of sending and receiving.
 enum MessageOption : int { More = 1, SourceFd = 2 };
@@ -118,8 +116,8 @@ struct Api {
   void *(*messageData)(MessageData *);
   size_t (*messageSize)(const MessageData *);
   int (*getMessage)(const MessageData *, int option);
-  const char *(*messageProperty)(const MessageData *, const char *name);
   char *(*encodeZ85)(char *text, const uint8_t *data, size_t bytes);
+  uint8_t *(*decodeZ85)(uint8_t *data, const char *text);
   int (*publicKey)(char *publicText, const char *secretText);
 
   /// Binds all functions; see library.error.

@@ -11,12 +11,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SameDeclarations.h"
+
 #include "runtime/cuda/CublasLtApi.h"
 #include "runtime/cuda/NcclApi.h"
 
 #include <cstddef>
 #include <gtest/gtest.h>
-#include <type_traits>
 
 #if defined(TESSERA_HAS_CUBLASLT_HEADER)
 #include <cublasLt.h>
@@ -26,35 +27,6 @@
 #endif
 
 using namespace tessera::rt::cuda;
-
-namespace {
-/// True for types that are passed alike: pointers, integers of one size,
-/// structs of one size.
-template <typename A, typename B> constexpr bool isAlike() {
-  if (std::is_pointer_v<A> || std::is_pointer_v<B>)
-    return std::is_pointer_v<A> && std::is_pointer_v<B>;
-  return sizeof(A) == sizeof(B) && std::is_class_v<A> == std::is_class_v<B> &&
-         std::is_floating_point_v<A> == std::is_floating_point_v<B>;
-}
-
-template <typename A, typename B> struct Same : std::false_type {};
-template <typename R, typename... A, typename S, typename... B>
-struct Same<R (*)(A...), S (*)(B...)> {
-  static constexpr bool compare() {
-    if constexpr (sizeof...(A) != sizeof...(B))
-      return false;
-    else
-      return isAlike<R, S>() && (isAlike<A, B>() && ...);
-  }
-  static constexpr bool value = compare();
-};
-} // namespace
-
-#define SAME_FUNCTION(api, field, function)                                    \
-  static_assert(Same<decltype(api::Api::field), decltype(&(function))>::value, \
-                #function)
-#define SAME_NUMBER(ours, theirs)                                              \
-  static_assert(int(ours) == int(theirs), #theirs)
 
 TEST(api_headers, cublaslt) {
 #if defined(TESSERA_HAS_CUBLASLT_HEADER)
