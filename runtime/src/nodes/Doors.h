@@ -37,7 +37,8 @@ struct DoorEvent {
     /// The connection of that node (at an agent: of the root) ended, and none
     /// came back within a second. A link that is down without a reset, and a
     /// stopped process, end no connection. A node may come back after it; its
-    /// messages then arrive as before.
+    /// messages then arrive as before. An agent that is refused because the
+    /// root has another one of its node gets this once, too.
     Gone
   } kind = None;
   /// At the root: the sender, or the node that is gone.
