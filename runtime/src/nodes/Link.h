@@ -29,8 +29,8 @@ public:
   static constexpr size_t longestHeader = 1024, longestData = 256 << 10;
 
   /// Called on the link's own thread for each message, in its sender's order.
-  /// The memory is valid during the call. It may call send, and it must not
-  /// wait: no message arrives meanwhile.
+  /// The memory is valid during the call, and both addresses are multiples of
+  /// 8. It may call send, and it must not wait: no message arrives meanwhile.
   using Receive = std::function<void(const void *header, size_t headerBytes,
                                      const void *data, size_t bytes)>;
 
@@ -56,8 +56,8 @@ public:
 struct LinkSetup {
   /// The address to listen on, such as "10.0.0.1".
   std::string address;
-  /// The secret of all links of the job, at most 255 bytes. It came over an
-  /// encrypted door; links do not encrypt.
+  /// The secret of all links of the job, of 1 to 255 bytes. It came over
+  /// an encrypted door; links do not encrypt.
   std::string token;
   /// The own node, and the number of nodes.
   int node = 0, nodes = 1;
