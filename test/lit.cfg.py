@@ -1,5 +1,6 @@
 import os
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -69,6 +70,18 @@ else:
 # Another solver of cost networks.
 if shutil.which("toulbar2"):
     config.available_features.add("toulbar2")
+
+# Nodes of a cluster on this machine; see test/nodes/nodes.py.
+missing = subprocess.run(
+    [sys.executable, os.path.join(config.test_source_root, "nodes", "nodes.py"), "--check"],
+    capture_output=True,
+    text=True,
+)
+missing = (missing.stdout + missing.stderr).strip()
+if missing:
+    lit_config.note(f"programs on several nodes are not tested: {missing}")
+else:
+    config.available_features.add("nodes")
 
 # Pythons with jax, with torch and transformers, and with torch and onnx, which import functions,
 # modules and files.
