@@ -29,15 +29,15 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def unshare(flags, what):
     if libc.unshare(flags):
-        raise OSError(ctypes.get_errno(), f"no {what} namespaces: {os.strerror(ctypes.get_errno())}")
+        reason = os.strerror(ctypes.get_errno())
+        raise OSError(ctypes.get_errno(), f"no {what} namespaces: {reason}")
 
 
 def mount(source, target, kind, flags=0, data=""):
     encoded = [text.encode() for text in (source, target, kind)]
     if libc.mount(*encoded, ctypes.c_ulong(flags), data.encode()):
-        raise OSError(
-            ctypes.get_errno(), f"no {kind or source} at {target}: {os.strerror(ctypes.get_errno())}"
-        )
+        reason = os.strerror(ctypes.get_errno())
+        raise OSError(ctypes.get_errno(), f"no {kind or source} at {target}: {reason}")
 
 
 def list_processes():

@@ -109,7 +109,8 @@ class Node:
     def start(self, args, env=None, cwd=None, stdin=b""):
         """Starts a command; `env` is added to the environment."""
         self.started += 1
-        paths = [self.folder / f"{self.name}.{self.started}.{kind}" for kind in ("in", "out", "err")]
+        stem = f"{self.name}.{self.started}"
+        paths = [self.folder / f"{stem}.{kind}" for kind in ("in", "out", "err")]
         paths[0].write_bytes(stdin)
         with open(paths[0], "rb") as read, open(paths[1], "wb") as out, open(paths[2], "wb") as err:
             files = [file.fileno() for file in (read, out, err)]
@@ -223,7 +224,8 @@ class Nodes:
 
     def link(self, index, up, network=0):
         """Connects a node to the bridge, or pulls its cable: packets are lost without a word."""
-        self.configure(self.head, [f"link set {self.port(index, network)} {'up' if up else 'down'}"])
+        state = "up" if up else "down"
+        self.configure(self.head, [f"link set {self.port(index, network)} {state}"])
 
     def close(self):
         """Ends all nodes and removes their files."""
