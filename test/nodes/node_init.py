@@ -199,9 +199,12 @@ class Init:
                 self.send(self.started.pop(pid), {"status": os.waitstatus_to_exitcode(status)})
 
 
-def enter_user_namespace():
-    """Maps this user to root."""
+def enter_namespaces():
+    """Enters the namespaces around the nodes, as their root. Who is root outside needs no user
+    namespace, in which groups cannot be changed, as Slurm does."""
     user, group = os.getuid(), os.getgid()
+    if user == 0 and libc.unshare(OF_A_NODE) == 0:
+        return
     unshare(CLONE_NEWUSER | OF_A_NODE, "user")
     for name, text in (
         ("setgroups", "deny"),
@@ -283,7 +286,7 @@ def run_outer(folder, count, life):
 def main():
     folder, count, life = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     try:
-        enter_user_namespace()
+        enter_namespaces()
     except OSError as error:
         print(error.strerror, flush=True)
         shutil.rmtree(folder, ignore_errors=True)

@@ -9,6 +9,8 @@ starters of PER_RANK start a process per rank. Those of PER_NODE start one per n
 import os
 import shutil
 
+import slurm
+
 # Open MPI asks whoever is root whether it means to be.
 OPENMPI_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 RDZV_PORT = 29500
@@ -64,6 +66,12 @@ def start_hydra(nodes, local, command, env):
     return [nodes[0].start([*words, "-n", len(nodes) * local, *command])]
 
 
+def start_slurm(nodes, local, command, env):
+    """`local` processes on each node by Slurm's srun, on the head."""
+    words = ["srun", "--nodes", len(nodes), "--ntasks-per-node", local]
+    return [nodes.head.start([*words, *command], env={**slurm.environment(nodes), **env})]
+
+
 def by_torchrun(nodes, local, command, env):
     """A torchrun on each node."""
     words = [os.environ["TESSERA_TORCH_PYTHON"], "-m", "torch.distributed.run", "--no-python"]
@@ -83,12 +91,14 @@ PER_RANK = {
     "by hand": by_hand,
     "by Open MPI": start_openmpi,
     "by Hydra": start_hydra,
+    "by Slurm": start_slurm,
     "by torchrun": by_torchrun,
 }
 PER_NODE = {
     "a process per node, by hand": by_node,
     "a process per node, by Open MPI": per_node(start_openmpi),
     "a process per node, by Hydra": per_node(start_hydra),
+    "a process per node, by Slurm": per_node(start_slurm),
 }
 STARTERS = {**PER_RANK, **PER_NODE}
 
@@ -98,6 +108,8 @@ def missing(name):
     for launcher, program in (("Open MPI", "mpirun.openmpi"), ("Hydra", "mpiexec.hydra")):
         if launcher in name and not shutil.which(program):
             return f"no program {program}"
+    if "Slurm" in name:
+        return slurm.missing()
     if "torchrun" in name and not os.environ.get("TESSERA_TORCH_PYTHON"):
         return "no TESSERA_TORCH_PYTHON"
     return ""
