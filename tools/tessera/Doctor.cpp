@@ -14,6 +14,7 @@
 #include "Options.h"
 
 #include "runtime/cuda/Libraries.h"
+#include "runtime/src/nodes/ZeroMq.h"
 #include "tessera/Conversion/Executable.h"
 #include "tessera/Support/ChildProcess.h"
 #include "tessera/Support/TemporaryFile.h"
@@ -58,7 +59,9 @@ constexpr CommandSpec kCommand = {
     "and\n"
     "PATH; its libraries as programs do: in $TESSERA_CUDA_LIBRARY_PATH, by "
     "the\n"
-    "loader, in the toolkit and in Python's nvidia packages.\n"
+    "loader, in the toolkit and in Python's nvidia packages. ZeroMQ is looked\n"
+    "for in $TESSERA_ZMQ_LIBRARY_PATH, by the loader, in $CONDA_PREFIX and in\n"
+    "Python's pyzmq.\n"
     "The host target needs the linker only. A small training step is "
     "compiled,\n"
     "linked and run at each precision, for $TESSERA_CPU or this processor.\n"
@@ -461,7 +464,8 @@ int tessera::runDoctor(Arguments arguments) {
                findLibrary(LibraryKind::CublasLt)),
       describe("cuDNN", "attention on GPUs", findLibrary(LibraryKind::Cudnn)),
       describe("NCCL", "collectives between GPUs",
-               findLibrary(LibraryKind::Nccl))};
+               findLibrary(LibraryKind::Nccl)),
+      describe("ZeroMQ", "runs on several nodes", rt::findZeroMq())};
   llvm::append_range(findings, tryPrecisions());
   llvm::Error error = writeOutput("", [&](llvm::raw_ostream &os) {
     parsed->has("--json") ? printJson(findings, os) : printTable(findings, os);
