@@ -33,6 +33,7 @@ llvm::ArrayRef<Command> tessera::getCommands() {
       {"run", "run a compiled program", runRun, getRunSpec},
       {"checkpoint", "list, show, verify or export checkpoints of a run",
        runCheckpoint, getCheckpointSpec},
+      {"key", "make a key for a run on several nodes", runKey, getKeySpec},
       {"plan", "price a model under a layout", runPlan, getPlanSpec},
       {"report", "draw reports and logs as a page, or compare two", runReport,
        getReportSpec},
