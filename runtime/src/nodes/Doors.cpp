@@ -32,6 +32,7 @@
 #include <limits>
 #include <map>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -466,11 +467,17 @@ void tessera::rt::waitForDoors(RootDoor *root, AgentDoor *agent, int wake,
   if (agent)
     seconds =
         std::min(seconds, static_cast<DealerDoor *>(agent)->addPolled(items));
+  // Polls count milliseconds in an int.
+  int milliseconds = int(std::ceil(std::clamp(seconds, 0.0, 1e6) * 1e3));
+  if (items.empty()) {
+    // The library need not be loaded. A negative descriptor is ignored.
+    pollfd item = {wake, POLLIN, 0};
+    ::poll(&item, 1, milliseconds);
+    return;
+  }
   if (wake >= 0)
     items.push_back({nullptr, wake, PollIn, 0});
-  // Poll counts milliseconds in an int.
-  double milliseconds = std::ceil(std::clamp(seconds, 0.0, 1e6) * 1e3);
-  api().poll(items.data(), int(items.size()), long(milliseconds));
+  api().poll(items.data(), int(items.size()), milliseconds);
 }
 
 void tessera::rt::closeDoorsInChild() {
