@@ -329,6 +329,17 @@ TEST_F(Doors, listen_on_their_address_alone) {
                    "requested address");
 }
 
+TEST_F(Doors, listen_on_addresses_of_ipv6) {
+  std::string error;
+  root = RootDoor::open("::1", 0, key, error);
+  if (!root)
+    GTEST_SKIP() << error;
+  address.endpoint = root->endpoint();
+  EXPECT_EQ(address.endpoint.rfind("tcp://[::1]:", 0), 0u);
+  auto agent = connect(1);
+  exchange(*agent, 1, "text");
+}
+
 TEST_F(Doors, keep_strangers_out) {
   // What a proper agent says, for the strangers to say again.
   Recorder recorder(portOf(root->endpoint()));
