@@ -82,6 +82,9 @@ if missing:
     lit_config.note(f"programs on several nodes are not tested: {missing}")
 else:
     config.available_features.add("nodes")
+for launcher, program in {"openmpi": "mpirun.openmpi", "slurm": "slurmctld"}.items():
+    if shutil.which(program):
+        config.available_features.add(launcher)
 
 # Pythons with jax, with torch and transformers, and with torch and onnx, which import functions,
 # modules and files.
