@@ -39,10 +39,11 @@ class Process:
     """A command on a node. `pid` is its process there; `stdout`, `stderr` are files."""
 
     def __init__(self, node, args, env, cwd, files):
-        self.args = args
+        self.node = node
+        self.args = [str(arg) for arg in args]
         self.returncode = None
         self.connection = node.connect()
-        request = {"args": args, "cwd": cwd or os.getcwd(), "env": env or {}}
+        request = {"args": self.args, "cwd": cwd or os.getcwd(), "env": env or {}}
         socket.send_fds(self.connection, [json.dumps(request).encode()], files)
         reply = self.receive()
         if "error" in reply:
@@ -114,7 +115,7 @@ class Node:
         paths[0].write_bytes(stdin)
         with open(paths[0], "rb") as read, open(paths[1], "wb") as out, open(paths[2], "wb") as err:
             files = [file.fileno() for file in (read, out, err)]
-            process = Process(self, [str(arg) for arg in args], env, cwd and str(cwd), files)
+            process = Process(self, args, env, cwd and str(cwd), files)
         process.stdout, process.stderr = paths[1:]
         return process
 

@@ -117,5 +117,12 @@ def missing(name):
 
 def finish(processes, timeout=120):
     """Waits for all; returns the sorted statuses without repetition, and all that was written."""
-    statuses = sorted({process.wait(timeout) for process in processes})
-    return statuses, "".join(process.output() + process.errors() for process in processes)
+
+    def text():
+        return "".join(process.output() + process.errors() for process in processes)
+
+    try:
+        statuses = sorted({process.wait(timeout) for process in processes})
+    except TimeoutError as error:
+        raise TimeoutError(f"a command still runs after {timeout} s: {text()}") from error
+    return statuses, text()
