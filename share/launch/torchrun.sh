@@ -15,7 +15,8 @@ options=(
   # A lost rank makes all torchruns start all ranks anew, three times; they go on from the newest
   # checkpoint. torchrun does so after wrong input, too: it looks at no exit code.
   --max-restarts 3
-  # The program is not a Python script.
+  # The program is not a Python script, and what follows `--` is the program's.
   --no-python
+  --
 )
 exec torchrun "${options[@]}" "${@:4}"

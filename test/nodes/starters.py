@@ -77,7 +77,8 @@ def by_torchrun(nodes, local, command, env):
     words = [os.environ["TESSERA_TORCH_PYTHON"], "-m", "torch.distributed.run", "--no-python"]
     words += ["--nnodes", len(nodes), "--nproc-per-node", local, "--rdzv-backend", "c10d"]
     words += ["--rdzv-endpoint", f"{nodes[0].name}:{RDZV_PORT}", "--rdzv-id", JOB]
-    return [node.start([*words, *command], env=env) for node in nodes]
+    # Without "--" it takes options of the program, `--log` say, for beginnings of its own.
+    return [node.start([*words, "--", *command], env=env) for node in nodes]
 
 
 def per_node(start):
