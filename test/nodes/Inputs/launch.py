@@ -59,7 +59,7 @@ class Launch:
 
         start_again()
         wait_for(self.is_ready, "the second attempt")
-        # As --signal does: to the processes of srun alone.
+        # Goes to the processes of srun alone, as the signal of --signal does.
         head.run(["scancel", "--signal=TERM", job], env=env)
         start_again()
         wait_for(lambda: state() == "COMPLETED None", "a job that is over")
