@@ -12,6 +12,7 @@
 #include "RunFolder.h"
 
 #include "data/Folders.h"
+#include "ranks/Control.h"
 #include "support/Support.h"
 
 #include <algorithm>
@@ -33,6 +34,17 @@ static constexpr const char *stepStart = "step-";
 
 std::string tessera::rt::stepName(int64_t step) {
   return format("%s%08lld", stepStart, (long long)step);
+}
+
+static constexpr const char *rootStart = "root-";
+
+std::string tessera::rt::rootFileName(uint64_t job) {
+  return format("%s%016llx", rootStart, (unsigned long long)job);
+}
+
+/// True for the file of a root, and for one that is not whole yet.
+static bool isRootFile(const std::string &name) {
+  return name.compare(0, strlen(rootStart), rootStart) == 0;
 }
 
 std::string tessera::rt::partialPath(const std::string &folder, int64_t step) {
@@ -62,7 +74,7 @@ static std::string readFolder(const std::string &folder,
              name.compare(0, strlen(stepStart), stepStart) == 0)
       partial.push_back(folder + "/" + name);
     else if (name != lockName && name != recordNames[0] &&
-             name != recordNames[1] && error.empty())
+             name != recordNames[1] && !isRootFile(name) && error.empty())
       error = "expects '" + folder +
               "' to be absent, empty, or the checkpoints of a run, but got '" +
               name + "' in it: name another folder";
@@ -111,6 +123,11 @@ static std::string readOwner(const std::string &path) {
   if (fd >= 0)
     ::close(fd);
   return bytes < 0 ? std::string() : std::string(text, size_t(bytes));
+}
+
+uint64_t tessera::rt::readRunNumber(const std::string &folder) {
+  std::string owner = readOwner(folder + "/" + lockName);
+  return owner.empty() ? 0 : hashBytes(owner.data(), owner.size());
 }
 
 /// Locks an open file. Returns 0, or the error; EAGAIN: another has the lock.

@@ -40,6 +40,11 @@ std::string stepName(int64_t step);
 
 /// The path of a step's folder while it is written.
 std::string partialPath(const std::string &folder, int64_t step);
+/// Returns a number of the run that has locked a folder; 0: there is no lock.
+uint64_t readRunNumber(const std::string &folder);
+/// The file by which the nodes of a job, by its hash, find each other. It may
+/// be in the folder of checkpoints.
+std::string rootFileName(uint64_t job);
 
 /// Finds the steps of a folder's checkpoints, in ascending order. Returns a
 /// message if the folder cannot be read or has other files, or nothing. A
