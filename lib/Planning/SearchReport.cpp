@@ -348,7 +348,7 @@ static void printBuild(const SearchReport &report, llvm::raw_ostream &os) {
       files.config, plan.globalBatch(), plan.seq,
       files.plan.empty() ? "plan.json" : files.plan, files.cluster);
   if (report.machines > 1)
-    os << formatv("it is for {0} machines: programs run on one so far\n",
+    os << formatv("it is for {0} machines: programs for GPUs run on one so far\n",
                   report.machines);
 }
 

@@ -460,7 +460,7 @@ TEST(environment, families) {
       unsetenv(variable.first);
     return error;
   };
-  Environment none, torchrun, open, both, bad, machines;
+  Environment none, torchrun, open, both, bad;
   EXPECT_EQ(read({}, none), "");
   EXPECT_EQ(none.family, nullptr);
   EXPECT_EQ(read({{"RANK", "1"}, {"WORLD_SIZE", "4"}}, torchrun), "");
@@ -477,8 +477,139 @@ TEST(environment, families) {
                        both),
                   "torchrun says rank 1 of 4, but PMI says rank 2 of 4"));
   EXPECT_TRUE(has(read({{"RANK", "4"}, {"WORLD_SIZE", "4"}}, bad), "RANK"));
+}
+
+namespace {
+using Variables = std::vector<std::pair<const char *, const char *>>;
+
+/// Finds the place of a process of a program of `ranks` ranks that has these
+/// variables.
+std::string findPlace(const Variables &variables, const Options &options,
+                      int ranks, Placement &place) {
+  for (auto &variable : variables)
+    setenv(variable.first, variable.second, 1);
+  Environment environment;
+  std::string error = readEnvironment(environment);
+  if (error.empty())
+    error = findPlacement(environment, options, ranks, place);
+  for (auto &variable : variables)
+    unsetenv(variable.first);
+  return error;
+}
+} // namespace
+
+TEST(environment, a_process_per_rank_finds_its_node) {
+  struct Case {
+    Variables variables;
+    int node, nodes, perNode;
+  };
+  for (const Case &c :
+       std::vector<Case>{{{{"RANK", "5"}, {"WORLD_SIZE", "8"}}, 0, 1, 8},
+                         {{{"RANK", "5"},
+                           {"WORLD_SIZE", "8"},
+                           {"LOCAL_RANK", "1"},
+                           {"LOCAL_WORLD_SIZE", "4"}},
+                          1,
+                          2,
+                          4},
+                         {{{"OMPI_COMM_WORLD_RANK", "6"},
+                           {"OMPI_COMM_WORLD_SIZE", "8"},
+                           {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
+                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}},
+                          3,
+                          4,
+                          2},
+                         {{{"PMI_RANK", "7"},
+                           {"PMI_SIZE", "8"},
+                           {"MPI_LOCALRANKID", "3"},
+                           {"MPI_LOCALNRANKS", "4"}},
+                          1,
+                          2,
+                          4},
+                         {{{"SLURM_PROCID", "3"},
+                           {"SLURM_NTASKS", "8"},
+                           {"SLURM_LOCALID", "1"},
+                           {"SLURM_NNODES", "4"},
+                           {"SLURM_STEP_ID", "0"}},
+                          1,
+                          4,
+                          2}}) {
+    Placement place;
+    EXPECT_EQ(findPlace(c.variables, {}, 8, place), "");
+    EXPECT_EQ(place.node, c.node);
+    EXPECT_EQ(place.nodes, c.nodes);
+    EXPECT_EQ(place.perNode, c.perNode);
+  }
+}
+
+TEST(environment, a_process_per_node_finds_its_number) {
+  Options options;
+  options.localRanks = 4;
+  Placement place;
+  EXPECT_EQ(findPlace({{"SLURM_PROCID", "1"},
+                       {"SLURM_NTASKS", "2"},
+                       {"SLURM_NNODES", "2"},
+                       {"SLURM_STEP_ID", "0"}},
+                      options, 8, place),
+            "");
+  EXPECT_EQ(place.node, 1);
+  EXPECT_EQ(place.firstRank(), 4);
+  EXPECT_EQ(place.ranks(), 8);
+  EXPECT_EQ(findPlace({{"JOB_COMPLETION_INDEX", "1"}}, options, 8, place), "");
+  EXPECT_EQ(place.node, 1);
+  // All ranks on one node need no number.
+  EXPECT_EQ(findPlace({}, options, 4, place), "");
+  EXPECT_EQ(place.nodes, 1);
+  options.node = 2;
+  EXPECT_EQ(findPlace({}, options, 12, place), "");
+  EXPECT_EQ(place.node, 2);
+}
+
+TEST(environment, places_that_do_not_fit_are_refused) {
+  Placement place;
+  Variables uneven = {
+      {"RANK", "1"}, {"WORLD_SIZE", "7"}, {"LOCAL_WORLD_SIZE", "4"}};
+  EXPECT_TRUE(has(findPlace(uneven, {}, 7, place),
+                  "as many ranks on each node, but torchrun starts 4 of 7 "
+                  "ranks on this one; see its --nproc-per-node"));
+  Variables slurm = {{"SLURM_PROCID", "1"},
+                     {"SLURM_NTASKS", "7"},
+                     {"SLURM_NNODES", "2"},
+                     {"SLURM_STEP_ID", "0"}};
+  EXPECT_TRUE(has(findPlace(slurm, {}, 7, place),
+                  "SLURM starts 7 on 2 nodes; see its --ntasks-per-node"));
+  Variables cyclic = {{"RANK", "1"},
+                      {"WORLD_SIZE", "8"},
+                      {"LOCAL_RANK", "0"},
+                      {"LOCAL_WORLD_SIZE", "4"}};
+  EXPECT_TRUE(has(findPlace(cyclic, {}, 8, place),
+                  "consecutive ranks on each node, but torchrun makes rank 1 "
+                  "number 0 of the 4 on its node"));
+  EXPECT_TRUE(has(findPlace(cyclic, {}, 4, place),
+                  "torchrun starts 8 ranks, but this program was compiled for "
+                  "4"));
+  Options options;
+  options.node = 1;
   EXPECT_TRUE(
-      has(read({{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"}},
-               machines),
-          "several machines"));
+      has(findPlace({}, options, 8, place), "--node expects --local-ranks N"));
+  options.localRanks = 3;
+  EXPECT_TRUE(has(findPlace({}, options, 8, place),
+                  "--local-ranks expects a number that divides the 8 ranks"));
+  options.localRanks = 4;
+  options.node = 5;
+  EXPECT_TRUE(has(findPlace({}, options, 8, place),
+                  "expects the number of this one, from 0 to 1"));
+  options.node = -1;
+  EXPECT_TRUE(has(findPlace({}, options, 8, place), "but got none"));
+  EXPECT_TRUE(has(findPlace({}, {}, 2048, place),
+                  "at most 1024 ranks on a node, but this program has 2048: "
+                  "see --local-ranks"));
+  EXPECT_TRUE(
+      has(findPlace({{"RANK", "1"}, {"WORLD_SIZE", "8"}}, options, 8, place),
+          "expects a process on each of 2 nodes, for the 8 ranks of "
+          "this program, but torchrun starts 8"));
+  options.node = 0;
+  EXPECT_TRUE(
+      has(findPlace({{"RANK", "1"}, {"WORLD_SIZE", "2"}}, options, 8, place),
+          "--node says 0, but torchrun says 1"));
 }

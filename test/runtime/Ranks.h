@@ -13,6 +13,7 @@
 #ifndef TESSERA_TEST_RUNTIME_RANKS_H
 #define TESSERA_TEST_RUNTIME_RANKS_H
 
+#include "runtime/src/nodes/Meeting.h"
 #include "runtime/src/ranks/Context.h"
 #include "runtime/src/ranks/Launcher.h"
 
@@ -20,6 +21,7 @@
 #include <memory>
 #include <string>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tessera::rt {
@@ -45,8 +47,49 @@ inline const RankFunction *&currentFunction() {
   return function;
 }
 
+/// Runs the current function on a rank that has been started.
+inline int runCurrent(tessera_rt_context *ctx, const Manifest &,
+                      const Options &options) {
+  const ControlBlock &control = *ctx->memory.control;
+  if (openNodes(ctx, options.timeouts.join) != TESSERA_RT_OK)
+    return failureExitCode(control, TESSERA_RT_LOST_RANK);
+  std::string error = (*currentFunction())(ctx);
+  if (!error.empty())
+    fail(ctx, TESSERA_RT_INVALID, error);
+  // A rank must not leave while others read its arena.
+  else if (!control.aborted.load())
+    barrier(ctx, BarrierEnd);
+  return control.aborted.load() ? failureExitCode(control, 0) : 0;
+}
+
+/// Starts the ranks of all nodes, each node by a process of its own, and
+/// returns the exit status of the last one that failed.
+inline int launchNodes(const Manifest &manifest, const Options &options,
+                       int nodes) {
+  std::vector<pid_t> pids;
+  for (int node = 0; node < nodes; ++node) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      Placement place{node, nodes, manifest.ranks / nodes};
+      int status = launchRanks(manifest, options, runCurrent, place, "test");
+      fflush(stderr);
+      _exit(status);
+    }
+    pids.push_back(pid);
+  }
+  int failure = 0;
+  for (pid_t pid : pids) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    failure = code ? code : failure;
+  }
+  return failure;
+}
+
 /// Runs `body` on forked ranks. Returns the exit status of the launcher, which
-/// prints the first failure to standard error.
+/// prints the first failure to standard error. With TESSERA_TEST_NODES=N the
+/// ranks are on N nodes, which are processes of this machine.
 inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   Manifest manifest;
   manifest.program = "test";
@@ -60,18 +103,17 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   options.timeouts.setAll(setup.timeout);
   options.restarts = setup.restarts;
   currentFunction() = &body;
-  return launchRanks(
-      manifest, options,
-      [](tessera_rt_context *ctx, const Manifest &, const Options &) -> int {
-        std::string error = (*currentFunction())(ctx);
-        if (!error.empty())
-          fail(ctx, TESSERA_RT_INVALID, error);
-        // A rank must not leave while others read its arena.
-        else if (!ctx->memory.control->aborted.load())
-          barrier(ctx, BarrierEnd);
-        const ControlBlock &control = *ctx->memory.control;
-        return control.aborted.load() ? failureExitCode(control, 0) : 0;
-      });
+  const char *nodes = getenv("TESSERA_TEST_NODES");
+  if (!nodes)
+    return launchRanks(manifest, options, runCurrent, onOneNode(setup.ranks));
+  char folder[] = "/tmp/tessera-nodes-XXXXXX";
+  if (!mkdtemp(folder))
+    return 1;
+  options.rendezvous = folder;
+  options.interface = "lo";
+  int status = launchNodes(manifest, options, atoi(nodes));
+  // It is empty unless a root has left its file.
+  return rmdir(folder) == 0 ? status : 1;
 }
 
 /// A single rank in this process.
@@ -81,10 +123,10 @@ public:
       : ctx(std::make_unique<tessera_rt_context>()) {
     int fd = memfd_create("test", MFD_CLOEXEC);
     if (ftruncate(fd, SharedMemory::bytesFor(1, arenaBytes, tables)) != 0 ||
-        !ctx->memory.map(fd, 1, arenaBytes, tables))
+        !ctx->memory.map(fd, onOneNode(1), arenaBytes, tables))
       _exit(3);
     close(fd);
-    ctx->memory.initialise(1, arenaBytes, 0);
+    ctx->memory.initialise(arenaBytes, 0);
     Manifest manifest;
     manifest.ranks = 1;
     Options options;

@@ -239,7 +239,7 @@ TEST(replicas, are_one_memory) {
   SharedMemory memory;
   int fd = memfd_create("test", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(fd, SharedMemory::bytesFor(4, manifest.arenaBytes)), 0);
-  ASSERT_TRUE(memory.map(fd, 4, manifest.arenaBytes));
+  ASSERT_TRUE(memory.map(fd, onOneNode(4), manifest.arenaBytes));
   ASSERT_TRUE(memory.shareReplicas(fd, findReplicatedPages(manifest, page)));
   close(fd);
   for (int rank = 0; rank < 4; ++rank)
@@ -272,5 +272,5 @@ TEST(replicas, blocks_are_filled) {
       fail(ctx, TESSERA_RT_INVALID, error);
     return barrier(ctx, BarrierEnd) ? 1 : 0;
   };
-  EXPECT_EQ(launchRanks(manifest, options, body), 0);
+  EXPECT_EQ(launchRanks(manifest, options, body, onOneNode(manifest.ranks)), 0);
 }

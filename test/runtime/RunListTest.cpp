@@ -117,7 +117,7 @@ runStamped(int64_t entries,
         return "the list fails";
     if (ctx->rank == 0)
       return std::string();
-    return check(ctx->memory.stamps(1), ctx->block().numStamps);
+    return check(ctx->memory.stamps(1), ctx->block().numbers.numStamps);
   });
 }
 
@@ -236,7 +236,7 @@ TEST(run_list, a_pair_is_one_call_and_one_stamp) {
     if (*at(ctx, 64) != 70)
       return "the bases are others";
     const Stamp &s = ctx->memory.stamps(0)[0];
-    if (ctx->block().numStamps != 1 || s.kind != TESSERA_RT_ENTRY_RUN ||
+    if (ctx->block().numbers.numStamps != 1 || s.kind != TESSERA_RT_ENTRY_RUN ||
         s.function != 1 || s.task != TESSERA_RT_TASK_F || s.chunk != 0 ||
         s.microBatch != 3 || s.backwardChunk != 1 || s.backwardMicroBatch != 2)
       return "the stamp is of another pair";

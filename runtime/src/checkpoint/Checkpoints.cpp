@@ -13,6 +13,7 @@
 
 #include "data/Folders.h"
 #include "data/Npy.h"
+#include "nodes/Mirror.h"
 #include "support/Hash.h"
 #include "support/Json.h"
 
@@ -87,8 +88,9 @@ Status Checkpoints::choose(const std::string &from,
   ControlBlock &control = *ctx->memory.control;
   size_t count = candidates.size();
   for (;;) {
-    if (ctx->rank == 0) {
+    if (ctx->rank == ctx->memory.place.firstRank())
       control.checkpointIsDamaged.store(0);
+    if (ctx->rank == 0) {
       control.checkpointTried.store(candidates.empty() ? -1
                                                        : candidates.back());
     }
@@ -180,6 +182,8 @@ Status Checkpoints::open() {
   std::string error, from;
   if (ctx->rank == 0 && isAsked())
     error = openFolder(steps);
+  if (ctx->rank == 0 && isAsked() && error.empty())
+    ctx->memory.control->checkpointFolder.store(readRunNumber(folder.path()));
   if (error.empty() && !options.load.empty())
     error = findLoad(options.load, from, loaded);
   if (error.empty() && isAsked() && from == resolvePath(options.checkpoint))
@@ -194,6 +198,13 @@ Status Checkpoints::open() {
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
   ctx->timeout = timeout;
+  if (isAsked() && ctx->memory.place.isAcrossNodes() &&
+      readRunNumber(resolvePath(options.checkpoint)) !=
+          ctx->memory.control->checkpointFolder.load())
+    return fail(ctx, TESSERA_RT_INVALID,
+                "expects a folder of --checkpoint that all nodes see, but '" +
+                    resolvePath(options.checkpoint) +
+                    "' here is not that of node 0");
   double begin = monotonicSeconds();
   Status status = chooseAll(steps, from, loaded);
   attempt.load += monotonicSeconds() - begin;
@@ -311,7 +322,7 @@ Status Checkpoints::endWriter() {
   std::string error = writer->end();
   ctx->stateReader = nullptr;
   stall += writer->secondsWaited();
-  CheckpointUse &use = ctx->block().checkpoints;
+  CheckpointUse &use = ctx->block().numbers.checkpoints;
   ++use.count;
   use.bytes = bytesOfAll;
   use.waitSeconds += stall;
@@ -341,6 +352,12 @@ Status Checkpoints::begin(int64_t steps, bool isBesideSteps) {
                   const std::vector<uint64_t> &sums = writer->sums();
                   std::copy(sums.begin(), sums.end(), block.checkpointSums);
                   block.checkpointWritten.store(position.step);
+                  if (ctx->mirror) {
+                    ctx->mirror->write(0, block.checkpointSums,
+                                       std::end(block.checkpointSums));
+                    ctx->mirror->write(0, &block.checkpointWritten,
+                                       &block.checkpointWritten + 1);
+                  }
                   return ctx->rank == 0 ? commit(position, now) : std::string();
                 });
   begunAt = now;

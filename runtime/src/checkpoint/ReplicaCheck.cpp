@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See ReplicaCheck.h. Each rank hashes its blocks, and then compares the hashes
-// of all ranks, so all reach the same verdict.
+// See ReplicaCheck.h. Each rank hashes its blocks, and rank 0 compares the
+// hashes of all ranks.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ReplicaCheck.h"
 
 #include "data/ShardRuns.h"
+#include "nodes/Mirror.h"
 #include "support/Hash.h"
 
 #include <algorithm>
@@ -120,9 +121,24 @@ Status ReplicaCheck::run(int64_t step) {
     hashes[own[size_t(i)]->number] =
         xxh64(ctx->arena() + block.offset, size_t(block.bytes));
   });
+  if (ctx->mirror) {
+    int64_t bytes = ctx->memory.tables.values * int64_t(sizeof(uint64_t));
+    if (Status status = ctx->mirror->put(0, hashes, bytes))
+      return status;
+    if (Status status = ctx->mirror->flush())
+      return status;
+  }
   if (Status status = barrier(ctx, BarrierStep))
     return status;
-  std::string fault;
+  // Rank 0 has the hashes of all ranks and reports a difference; the others
+  // learn of it at the barrier, after which the hashes may change.
+  if (ctx->rank == 0)
+    if (Status status = compare(step))
+      return status;
+  return barrier(ctx, BarrierStep);
+}
+
+Status ReplicaCheck::compare(int64_t step) {
   for (const Group &group : groups) {
     std::vector<uint64_t> found;
     for (int rank : group.ranks)
@@ -130,12 +146,8 @@ Status ReplicaCheck::run(int64_t step) {
     std::vector<size_t> odd = findOdd(found);
     if (odd.empty())
       continue;
-    fault = describeDifference(*group.value, group.ranks, odd, step);
-    break;
+    return fail(ctx, TESSERA_RT_INVALID,
+                describeDifference(*group.value, group.ranks, odd, step));
   }
-  // Rank 0 reports it; the others learn of it at the barrier, after which the
-  // hashes may change.
-  if (!fault.empty() && ctx->rank == 0)
-    return fail(ctx, TESSERA_RT_INVALID, fault);
-  return barrier(ctx, BarrierStep);
+  return TESSERA_RT_OK;
 }

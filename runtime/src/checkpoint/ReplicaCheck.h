@@ -48,6 +48,8 @@ private:
     std::vector<int> ranks;
   };
   void addGroups(const Value &value, size_t number);
+  /// Compares the hashes of all ranks, on rank 0.
+  Status compare(int64_t step);
 
   tessera_rt_context *ctx;
   std::vector<Group> groups;

@@ -43,11 +43,6 @@ Status setLimits(tessera_rt_context *ctx, const Manifest &manifest,
 /// Returns element `index` of an array, widened.
 double readElement(int32_t dtype, const uint8_t *data, int64_t index);
 
-/// Returns the element of a one-element result, on the rank that holds it. All
-/// ranks read the same value between the end of a step and the start of the
-/// next. NaN for null.
-double readScalar(tessera_rt_context *ctx, const Value *value);
-
 /// Compares every result with options.compare/NAME.npy. Runs on one rank.
 Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,
                       const Options &options,

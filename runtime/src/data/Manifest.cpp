@@ -468,10 +468,11 @@ static std::string readMesh(const Json &json, Manifest &manifest) {
     if (__builtin_mul_overflow(product, size, &product))
       product = 0;
   }
-  if (ranks < 1 || ranks > 1024 || product != ranks || manifest.arenaBytes < 0)
-    return format("expects 1 to 1024 ranks in the mesh and an arena, but got "
+  if (ranks < 1 || ranks > maxJobRanks || product != ranks ||
+      manifest.arenaBytes < 0)
+    return format("expects 1 to %d ranks in the mesh and an arena, but got "
                   "%lld ranks, a mesh of %lld and %lld bytes",
-                  (long long)ranks, (long long)product,
+                  maxJobRanks, (long long)ranks, (long long)product,
                   (long long)manifest.arenaBytes);
   manifest.ranks = int(ranks);
   const Json *axis = json.find(kPPAxis);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Arguments.h. Arenas of all ranks are mapped everywhere, so one rank
-// assembles a whole value by itself; values are dealt to the ranks in turn.
+// See Arguments.h. Node 0 has the blocks of all ranks, so one rank assembles a
+// whole value by itself; values are dealt to the ranks of node 0 in turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,9 @@
 
 #include "Npy.h"
 #include "ShardRuns.h"
+#include "nodes/Mirror.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -36,6 +38,21 @@ std::vector<uint8_t> tessera::rt::assemble(tessera_rt_context *ctx,
   return whole;
 }
 
+/// Sends the blocks that this rank owns to node 0.
+static Status sendBlocks(tessera_rt_context *ctx,
+                         const std::vector<const Value *> &values) {
+  for (const Value *value : values) {
+    std::vector<int> owners = blockOwners(*value, ctx->ranks);
+    if (std::find(owners.begin(), owners.end(), ctx->rank) == owners.end())
+      continue;
+    ArenaBlock block = value->blockOn(ctx->rank);
+    if (Status status =
+            ctx->mirror->put(0, ctx->arena() + block.offset, block.bytes))
+      return status;
+  }
+  return ctx->mirror->flush();
+}
+
 Status tessera::rt::fetchValues(tessera_rt_context *ctx,
                                 const std::vector<const Value *> &values) {
   std::vector<ArenaBlock> blocks;
@@ -44,14 +61,20 @@ Status tessera::rt::fetchValues(tessera_rt_context *ctx,
       blocks.push_back(value->blockOn(ctx->rank));
   if (Status status = ctx->target->fetch(blocks))
     return status;
+  if (ctx->mirror)
+    if (Status status = sendBlocks(ctx, values))
+      return status;
   return barrier(ctx, BarrierOutputs);
 }
 
 Status tessera::rt::writeValues(tessera_rt_context *ctx,
                                 const std::vector<const Value *> &values,
                                 const std::string &directory) {
+  const Placement &place = ctx->memory.place;
+  if (place.node != 0)
+    return TESSERA_RT_OK;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (int(i % size_t(ctx->ranks)) != ctx->rank)
+    if (int(i % size_t(place.perNode)) != ctx->rank)
       continue;
     const Value &value = *values[i];
     std::vector<uint8_t> whole = assemble(ctx, value);
@@ -89,14 +112,6 @@ double tessera::rt::readElement(int32_t dtype, const uint8_t *data,
   default:
     return load(uint8_t());
   }
-}
-
-double tessera::rt::readScalar(tessera_rt_context *ctx, const Value *value) {
-  if (!value)
-    return std::nan("");
-  int owner = blockOwners(*value, ctx->ranks).front();
-  return readElement(value->dtype,
-                     ctx->memory.arena(owner) + value->offsetOn(owner), 0);
 }
 
 Status tessera::rt::compareResults(tessera_rt_context *ctx,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See SavedWeights.h. Arenas of all ranks are mapped everywhere, so one rank
-// assembles a whole tensor by itself; tensors are dealt to the ranks in turn.
+// See SavedWeights.h. Node 0 has the blocks of all ranks, so one rank assembles
+// a whole tensor by itself; tensors are dealt to the ranks of node 0 in turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 
 #include "Arguments.h"
 #include "Npy.h"
+#include "ranks/Context.h"
 #include "support/Json.h"
 
 #include <algorithm>
@@ -261,8 +262,11 @@ std::string WeightsLayout::write(tessera_rt_context *ctx,
   // A parameter of many tensors is assembled once.
   const Value *assembled = nullptr;
   std::vector<uint8_t> whole;
+  const Placement &place = ctx->memory.place;
+  if (place.node != 0)
+    return std::string();
   for (size_t i = 0; i < saved.size(); ++i) {
-    if (int(i % size_t(ctx->ranks)) != ctx->rank)
+    if (int(i % size_t(place.perNode)) != ctx->rank)
       continue;
     const SavedTensor &tensor = saved[i];
     std::vector<uint8_t> bytes(size_t(tensor.bytes()));

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Saving.h. Arenas of all ranks are mapped everywhere, so one rank
-// assembles a whole value by itself; values are dealt to the ranks in turn.
+// See Saving.h. Node 0 writes all files; see Results.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -111,6 +110,7 @@ Status Saver::publish(StagedFolder &folder, int64_t bytes) {
     if (!error.empty())
       return fail(ctx, statusOfFailure(error), error);
     promised -= bytes;
+    ctx->memory.forgetOtherNodes();
   }
   return barrier(ctx, BarrierOutputs);
 }

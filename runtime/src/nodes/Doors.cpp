@@ -28,7 +28,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <dirent.h>
 #include <limits>
 #include <map>
 #include <netinet/in.h>
@@ -478,21 +477,4 @@ void tessera::rt::waitForDoors(RootDoor *root, AgentDoor *agent, int wake,
   if (wake >= 0)
     items.push_back({nullptr, wake, PollIn, 0});
   api().poll(items.data(), int(items.size()), milliseconds);
-}
-
-void tessera::rt::closeDoorsInChild() {
-  std::vector<int> sockets;
-  DIR *folder = opendir("/proc/self/fd");
-  if (!folder)
-    return;
-  while (dirent *entry = readdir(folder)) {
-    int file = atoi(entry->d_name), protocol = 0;
-    socklen_t bytes = sizeof(protocol);
-    if (getsockopt(file, SOL_SOCKET, SO_PROTOCOL, &protocol, &bytes) == 0 &&
-        protocol == IPPROTO_TCP)
-      sockets.push_back(file);
-  }
-  closedir(folder);
-  for (int file : sockets)
-    close(file);
 }

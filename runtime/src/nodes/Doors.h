@@ -101,12 +101,6 @@ public:
 /// eventfd; -1: none) is readable, or `seconds` are over. May return early.
 void waitForDoors(RootDoor *root, AgentDoor *agent, int wake, double seconds);
 
-/// Closes the connections of the parent's doors in a process that was forked
-/// and executes no other program: they would outlive the parent, and nobody
-/// would notice its end. Closes all TCP sockets that the process has. The
-/// child must not touch the doors themselves.
-void closeDoorsInChild();
-
 } // namespace tessera::rt
 
 #endif // TESSERA_RT_NODES_DOORS_H

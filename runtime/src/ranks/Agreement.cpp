@@ -13,6 +13,7 @@
 #include "Agreement.h"
 
 #include "Context.h"
+#include "nodes/Mirror.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,10 +31,12 @@ static void publish(RankBlock &block, const std::vector<Fact> &facts) {
   }
 }
 
-/// Compares rank 0's facts with all others' facts.
-static Status compare(tessera_rt_context *ctx, const std::vector<Fact> &facts) {
+/// Compares this rank's facts with those of every `stride`-th rank after it,
+/// up to `end`.
+static Status compare(tessera_rt_context *ctx, const std::vector<Fact> &facts,
+                      int stride, int end) {
   const RankBlock &mine = ctx->block();
-  for (int rank = 1; rank < ctx->ranks; ++rank) {
+  for (int rank = ctx->rank + stride; rank < end; rank += stride) {
     const RankBlock &theirs = ctx->memory.blocks[rank];
     for (size_t i = 0; i < facts.size(); ++i)
       if (theirs.facts[i].hash != mine.facts[i].hash)
@@ -53,10 +56,24 @@ Status tessera::rt::agree(tessera_rt_context *ctx,
                 format("expects at most %d facts to compare, but got %zu",
                        maxFacts, facts.size()));
   publish(ctx->block(), facts);
+  const Placement &place = ctx->memory.place;
+  bool isFirst = ctx->rank == place.firstRank();
+  // Node 0 compares the facts of the other nodes' first ranks, which compare
+  // those of their nodes.
+  if (ctx->mirror && isFirst && place.node != 0) {
+    if (Status status = ctx->mirror->put(
+            0, ctx->block().facts, int64_t(facts.size() * sizeof(SharedFact))))
+      return status;
+    if (Status status = ctx->mirror->flush())
+      return status;
+  }
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
-  if (ctx->rank == 0)
-    if (Status status = compare(ctx, facts))
+  if (isFirst)
+    if (Status status = compare(ctx, facts, 1, place.endRank()))
+      return status;
+  if (ctx->rank == 0 && ctx->mirror)
+    if (Status status = compare(ctx, facts, place.perNode, ctx->ranks))
       return status;
   // The barrier keeps the next facts from overwriting these too early.
   return barrier(ctx, BarrierAgreed);

@@ -1,5 +1,4 @@
-//===- CollectiveAlgorithms.cpp - Data movement of collectives
-//------------------------===//
+//===- CollectiveAlgorithms.cpp - Data movement of collectives ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -121,12 +120,12 @@ static int64_t moveScatter(tessera_rt_context *ctx, Operation &op,
   return op.outer * bytes * (members - 1);
 }
 
-/// The chunk [begin, end) of `count` elements that member `index` reduces.
-static void chunkOf(int64_t count, int members, int index, int64_t &begin,
-                    int64_t &end) {
-  int64_t chunk = ((count + members - 1) / members + 15) / 16 * 16;
-  begin = std::min(chunk * index, count);
-  end = std::min(begin + chunk, count);
+void tessera::rt::getReducedChunk(const Operation &op, int index,
+                                  int64_t &begin, int64_t &end) {
+  int64_t members = op.group->size();
+  int64_t chunk = ((op.inner + members - 1) / members + 15) / 16 * 16;
+  begin = std::min(chunk * index, op.inner);
+  end = std::min(begin + chunk, op.inner);
 }
 
 static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
@@ -145,7 +144,7 @@ static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
     return count * size * (members - 1);
   }
   int64_t begin, end;
-  chunkOf(count, members, op.group->index, begin, end);
+  getReducedChunk(op, op.group->index, begin, end);
   std::vector<const uint8_t *> sources(static_cast<size_t>(members));
   for (int j = 0; j < members; ++j)
     sources[size_t(j)] = peers[j] + begin * size;
@@ -161,7 +160,7 @@ void tessera::rt::gatherReduced(tessera_rt_context *ctx, Operation &op,
     if (j == op.group->index)
       continue;
     int64_t begin, end;
-    chunkOf(op.inner, op.group->size(), j, begin, end);
+    getReducedChunk(op, j, begin, end);
     copyBytes(ctx, ctx->arena() + op.destinationOffset + begin * size,
               peers[j] + begin * size, (end - begin) * size);
     bytes += (end - begin) * size;
@@ -345,7 +344,7 @@ void tessera::rt::moveData(tessera_rt_context *ctx, Operation &op,
 
 void tessera::rt::countTraffic(tessera_rt_context *ctx, const Operation &op,
                                int64_t calls, int64_t bytes) {
-  RankBlock &block = ctx->block();
+  RankNumbers &block = ctx->block().numbers;
   int32_t i = 0;
   while (i < block.numTraffic &&
          (block.traffic[i].op != int32_t(op.kind) ||

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "host/HostTarget.h"
+#include "nodes/Meeting.h"
+#include "nodes/Mirror.h"
 
 #include <cstring>
 #include <signal.h>
@@ -21,10 +23,10 @@ using namespace tessera::rt;
 
 Status tessera::rt::fail(tessera_rt_context *ctx, Status status,
                          const std::string &text) {
-  std::string line = format("rank %d: ", ctx->rank) + text;
+  std::string line = nameRank(ctx->memory, ctx->rank) + ": " + text;
   bool first = recordFailure(ctx->memory, ctx->rank, status, line);
-  // The detecting rank prints it if no launcher does.
-  if (first && !ctx->launched)
+  // The detecting rank prints it if neither a launcher nor an agent does.
+  if (first && !ctx->launched && !ctx->memory.place.isAcrossNodes())
     fprintf(stderr, "tessera: error: %s\n", line.c_str());
   return status;
 }
@@ -113,9 +115,13 @@ Status tessera::rt::postOperation(tessera_rt_context *ctx, int32_t slot,
   block.last = op.header;
   block.posted.fetch_add(1, std::memory_order_relaxed);
   block.tickets[slot].store(op.ticket);
+  bool isShared = op.isRead && op.kind != OpKind::Barrier;
+  if (isShared && ctx->mirror)
+    if (Status status = ctx->mirror->post(slot, op))
+      return status;
   if (op.readers > 0)
     for (int member : group.members)
-      if (member != ctx->rank)
+      if (member != ctx->rank && ctx->memory.place.isHere(member))
         ringDoorbell(ctx->memory.blocks[member]);
   return ctx->memory.control->aborted.load() ? TESSERA_RT_ABORTED
                                              : TESSERA_RT_OK;
@@ -182,6 +188,10 @@ static Status finishOperation(tessera_rt_context *ctx,
                (long long)call.sourceOffset, (long long)destinationCount,
                (long long)call.destinationOffset));
   }
+  op.sourceBytes = sourceCount * dtypeSize(call.dtype);
+  op.isRead = op.readers > 0;
+  if (ctx->mirror)
+    op.readers = ctx->mirror->countReaders(op);
   return ctx->target->start(call.slot, op);
 }
 
@@ -209,14 +219,26 @@ Status tessera::rt::startTransfer(tessera_rt_context *ctx,
   return finishOperation(ctx, oneSided, *op, count, count);
 }
 
-Status tessera::rt::barrier(tessera_rt_context *ctx, BarrierId id) {
-  int64_t all[2] = {1, ctx->ranks};
+Status tessera::rt::barrierOfNode(tessera_rt_context *ctx, BarrierId id) {
+  int64_t all[2] = {1, ctx->memory.place.perNode};
   CollectiveCall call{barrierSlot, id, all, 1, TESSERA_RT_I8, 0, 0};
   Operation *op = beginOperation(ctx, OpKind::Barrier, call);
   if (!op)
     return TESSERA_RT_INVALID;
   Status status = postOperation(ctx, call.slot, *op);
   return status == TESSERA_RT_OK ? host::finish(ctx, call.slot) : status;
+}
+
+Status tessera::rt::barrier(tessera_rt_context *ctx, BarrierId id,
+                            const StepExchange *exchange) {
+  Status status = barrierOfNode(ctx, id);
+  const Placement &place = ctx->memory.place;
+  if (status != TESSERA_RT_OK || !place.isAcrossNodes())
+    return status;
+  if (ctx->rank == place.firstRank())
+    if (Status met = meetNodes(ctx, id, exchange))
+      return met;
+  return barrierOfNode(ctx, id);
 }
 
 //===----------------------------------------------------------------------===//

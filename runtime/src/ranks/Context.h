@@ -21,10 +21,13 @@
 #include "support/ThreadPool.h"
 #include "support/Timeouts.h"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 namespace tessera::rt {
+
+class Mirror;
 
 /// Progress of an operation in flight.
 enum class Stage {
@@ -71,8 +74,13 @@ struct Operation {
   TokenRows tokens;
   /// The only peer (group index) this rank reads from; -1: none; -2: all.
   int readsFrom = -2;
-  /// Number of peers that read from this rank.
+  /// Acknowledgments that this rank awaits: of peers that read from it, and of
+  /// other nodes as a whole.
   uint32_t readers = 0;
+  /// True if peers read from this rank.
+  bool isRead = false;
+  /// Bytes of the operand, from sourceOffset on.
+  int64_t sourceBytes = 0;
   /// Per group index: the slot in which the peer posted it, or -1.
   std::vector<int16_t> peerSlot;
   /// Result of a small in-place all_reduce until the source may be overwritten.
@@ -104,6 +112,9 @@ struct InjectedFault {
 } // namespace tessera::rt
 
 struct tessera_rt_context {
+  tessera_rt_context();
+  ~tessera_rt_context();
+
   int rank = 0;
   int ranks = 1;
   /// True when a launcher of ours watches and prints failures.
@@ -115,6 +126,10 @@ struct tessera_rt_context {
   std::unique_ptr<tessera::rt::Target> target;
   /// Null if the operands are in the host's arenas.
   tessera::rt::DataMover *mover = nullptr;
+  /// Null if all ranks are on one node.
+  std::unique_ptr<tessera::rt::Mirror> mirror;
+  /// Descriptor that wakes the agent of this node; -1: there is none.
+  int agentWake = -1;
   /// Null if nothing reads the state of the step before.
   tessera::rt::StateReader *stateReader = nullptr;
   std::vector<std::unique_ptr<tessera::rt::Group>> groups;
@@ -146,8 +161,27 @@ Status fail(tessera_rt_context *ctx, Status status, const std::string &text);
 /// recording a failure.
 Group *findGroup(tessera_rt_context *ctx, const int64_t *axes, int32_t numAxes);
 
-/// Waits until all ranks have reached this barrier.
-Status barrier(tessera_rt_context *ctx, BarrierId id);
+/// Waits until all ranks of this node have reached this barrier.
+Status barrierOfNode(tessera_rt_context *ctx, BarrierId id);
+
+/// Gives the facts of this node's ranks about a step. The first rank calls it
+/// when all ranks of its node have reached the barrier.
+using StepExchange = std::function<void(StepFacts &facts)>;
+
+/// Waits until all ranks have reached this barrier. Before any rank leaves it,
+/// what rank 0 has decided in the control block is in that of every node. On
+/// several nodes, NodeBlock::facts then has the facts of all.
+Status barrier(tessera_rt_context *ctx, BarrierId id,
+               const StepExchange *exchange = nullptr);
+
+/// Waits, while operations in flight advance, until something that other nodes
+/// do is over; `what` is it, for the message about a wait that is too long.
+Status waitForNodes(tessera_rt_context *ctx, const std::string &what,
+                    const std::function<bool()> &isOver);
+
+/// "rank 3", or on several nodes "rank 3 on node 1 (host)", without the host if
+/// it is another.
+std::string nameRank(const SharedMemory &memory, int rank);
 
 /// Arguments that all collectives have in common.
 struct CollectiveCall {
@@ -181,6 +215,10 @@ void gatherReduced(tessera_rt_context *ctx, Operation &op,
                    const uint8_t *const *peers);
 /// Whether an all_reduce works in two halves.
 bool isLargeReduce(const Operation &op);
+/// The elements [begin, end) of a large all_reduce that a member, by group
+/// index, reduces.
+void getReducedChunk(const Operation &op, int index, int64_t &begin,
+                     int64_t &end);
 
 /// Records a failure if the process of another rank is gone.
 Status checkRanksLive(tessera_rt_context *ctx);

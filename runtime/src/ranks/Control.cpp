@@ -75,7 +75,8 @@ int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes,
                                const TableSizes &tables) {
   return controlBytesFor(ranks) +
          ranks * (arenaStrideFor(arenaBytes) + stampStrideFor(tables.stamps) +
-                  loadStrideFor(tables) + hashStrideFor(tables));
+                  loadStrideFor(tables) + hashStrideFor(tables) +
+                  numSlots * tables.inbox);
 }
 
 Stamp *SharedMemory::stamps(int rank) const {
@@ -99,8 +100,15 @@ uint64_t *SharedMemory::hashes(int rank) const {
                                       rank * hashStrideFor(tables));
 }
 
-bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes,
+uint8_t *SharedMemory::inbox(int rank, int slot) const {
+  auto *first = reinterpret_cast<uint8_t *>(hashes(control->ranks));
+  return first + (int64_t(rank) * numSlots + slot) * tables.inbox;
+}
+
+bool SharedMemory::map(int fd, const Placement &placement, int64_t arenaBytes,
                        const TableSizes &sizes) {
+  int ranks = placement.ranks();
+  place = placement;
   bytes = bytesFor(ranks, arenaBytes, sizes);
   void *address = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -121,14 +129,14 @@ bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes,
   return true;
 }
 
-void SharedMemory::initialise(int ranks, int64_t arenaBytes,
-                              uint64_t programHash, int64_t replicaPageBytes) {
+void SharedMemory::initialise(int64_t arenaBytes, uint64_t programHash,
+                              int64_t replicaPageBytes) {
   new (control) ControlBlock();
-  for (int rank = 0; rank < ranks; ++rank)
+  for (int rank = place.firstRank(); rank < place.endRank(); ++rank)
     new (&blocks[rank]) RankBlock();
   control->magic = 0x7465737365726131ull;
   control->version = TESSERA_RT_ABI_VERSION;
-  control->ranks = ranks;
+  control->ranks = place.ranks();
   control->arenaBytes = arenaBytes;
   control->replicaPageBytes = replicaPageBytes;
   control->programHash = programHash;
@@ -244,6 +252,12 @@ std::vector<ByteRange> SharedMemory::rangesToFill(int rank,
   return ranges;
 }
 
+void SharedMemory::forgetOtherNodes() {
+  for (int rank = 0; rank < control->ranks; ++rank)
+    if (!place.isHere(rank))
+      madvise(arena(rank), size_t(arenaStride), MADV_REMOVE);
+}
+
 void SharedMemory::unmap() {
   if (base)
     munmap(base, size_t(bytes));
@@ -293,13 +307,17 @@ bool tessera::rt::recordFailure(SharedMemory &memory, int owner, Status status,
     control.failureStatus = status;
     control.aborted.store(1);
   }
-  for (int rank = 0; rank < control.ranks; ++rank)
+  for (int rank = memory.place.firstRank(); rank < memory.place.endRank();
+       ++rank)
     ringDoorbell(memory.blocks[rank]);
   return first;
 }
 
 int tessera::rt::failureExitCode(const ControlBlock &control, Status own) {
-  Status status = control.aborted.load() ? control.failureStatus : own;
+  Status status = control.node.isJudged.load()
+                      ? control.node.verdictStatus.load()
+                  : control.aborted.load() ? control.failureStatus
+                                           : own;
   return status == TESSERA_RT_LOST_RANK || status == TESSERA_RT_SYSTEM
              ? exitMayRestart
              : 1;

@@ -5,23 +5,32 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The layout of the one shared mapping of a job: a control block, then one
+// The layout of the one shared mapping of a node: a control block, then one
 // arena per rank, then the stamps of the ranks' lists. It has only atomics and
 // plain data, because processes map it at different addresses. Collectives.cpp,
 // Waiting.cpp, Launcher.cpp and Rendezvous.cpp use it.
+//
+// The layout is that of all ranks of the job, on every node. The parts of ranks
+// on other nodes take no memory until something of these ranks comes here; see
+// nodes/Mirror.h.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RT_SRC_CONTROL_H
 #define TESSERA_RT_SRC_CONTROL_H
 
+#include "Placement.h"
+#include "nodes/Meet.h"
 #include "support/Support.h"
 
 #include <vector>
 
 namespace tessera::rt {
 
-constexpr int maxRanks = 1024;
+/// The most ranks that share memory, and of a job.
+constexpr int maxRanks = 1024, maxJobRanks = 1 << 16;
+/// Value of a rank that other nodes are waited for, and not one rank.
+constexpr int32_t waitsForNodes = -2;
 constexpr int maxSimulatedRanks = 64;
 constexpr int maxTraffic = 64;
 constexpr int maxGroups = 64;
@@ -73,6 +82,9 @@ struct alignas(64) Entry {
   void *readersDone[maxSimulatedRanks] = {};
   /// 1 once this rank's part of an all_reduce is in its destination.
   std::atomic<uint32_t> phase{0};
+  /// True if the source of a rank on another node is in its inbox and not in
+  /// its arena.
+  bool isInInbox = false;
 };
 
 /// Data that a rank received in collectives of one kind over one set of axes.
@@ -166,6 +178,8 @@ struct TableSizes {
   int64_t layers = 0, experts = 0;
   /// Arguments and results, of which there may be replicas.
   int64_t values = 0;
+  /// Bytes of an inbox, one per slot; 0: all ranks are on one node.
+  int64_t inbox = 0;
 
   /// Bytes of the loads of one layer, and of all layers of a rank.
   int64_t bytesOfLayer() const {
@@ -182,6 +196,28 @@ struct CheckpointUse {
   double waitSeconds = 0;
   /// Seconds from the begin of the last one to its commit. Rank 0 has them.
   double commitSeconds = 0;
+};
+
+/// What a rank reports. Ranks of other nodes send it to node 0.
+struct RankNumbers {
+  // Numbers of the last step; valid from its end to the start of the next.
+  /// Time of the node's monotonic clock at its begin.
+  double stepBegan = 0;
+  /// Seconds that this rank did not wait for others.
+  double busySeconds = 0;
+  /// Processor seconds that it used.
+  double stepCpuSeconds = 0;
+  MemoryUse memory;
+  /// Number of its stamps that its list has filled.
+  int64_t numStamps = 0;
+
+  // Numbers for the report; valid after the final barrier.
+  double cpuSeconds = 0;
+  /// Seconds until its arguments were filled, and processor seconds until then.
+  double initSeconds = 0, initCpuSeconds = 0;
+  Traffic traffic[maxTraffic];
+  int32_t numTraffic = 0;
+  CheckpointUse checkpoints;
 };
 
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
@@ -207,7 +243,7 @@ struct alignas(64) RankBlock {
   /// the same number; 0: not known.
   std::atomic<uint64_t> start{0};
   std::atomic<RankState> state{RankState::Absent};
-  /// The rank that this rank waits for, or -1.
+  /// The rank that this rank waits for, waitsForNodes, or -1.
   std::atomic<int32_t> waitingFor{-1};
   /// The call that its step makes, a number of tessera_program_calls; 0: it is
   /// in no step. Generated code writes it.
@@ -232,6 +268,8 @@ struct alignas(64) RankBlock {
   char device[64] = {};
   /// Its arena on that device, for ranks of the same process.
   uint8_t *deviceArena = nullptr;
+  /// The address at which its counterparts on other nodes reach it.
+  char address[64] = {};
 
   /// "it was at matmul blocks.1.attn.wq, backward; its last collective is ...".
   /// Without the first part if that is not known.
@@ -247,22 +285,41 @@ struct alignas(64) RankBlock {
   uint64_t checkpointSums[maxCheckpointFiles] = {};
   std::atomic<int64_t> checkpointWritten{-1};
 
-  // Numbers of the last step; valid from its end to the start of the next.
-  /// Seconds that this rank did not wait for others.
-  double busySeconds = 0;
-  /// Processor seconds that it used.
-  double stepCpuSeconds = 0;
-  MemoryUse memory;
-  /// Number of its stamps that its list has filled.
-  int64_t numStamps = 0;
+  RankNumbers numbers;
+};
 
-  // Numbers for the report; valid after the final barrier.
-  double cpuSeconds = 0;
-  /// Seconds until its arguments were filled, and processor seconds until then.
-  double initSeconds = 0, initCpuSeconds = 0;
-  Traffic traffic[maxTraffic];
-  int32_t numTraffic = 0;
-  CheckpointUse checkpoints;
+/// What a node's first rank and its agent, which speaks to other nodes, tell
+/// each other.
+struct NodeBlock {
+  /// 1 once the agent has met all other nodes; the fields below are then valid.
+  std::atomic<uint32_t> isJoined{0};
+  /// The address at which this node's ranks listen, and what opens their doors.
+  char address[64] = {};
+  char token[96] = {};
+  /// Where the root is, and the bytes of the job's key.
+  char rootEndpoint[64] = {};
+  uint8_t rootKey[64] = {};
+
+  /// Meets that the first rank asked for, and those that are over.
+  std::atomic<uint64_t> meetsAsked{0}, meetsOver{0};
+  /// This node's facts, and after the meet those of all.
+  MeetFacts facts;
+
+  /// Rank + 1 that complains of a long wait; 0: none does. The fields below are
+  /// valid once the complaint is complete.
+  std::atomic<int32_t> complainer{0};
+  std::atomic<uint32_t> isComplaint{0};
+  /// 1 once the agent has passed it on.
+  std::atomic<uint32_t> isComplaintSent{0};
+  /// The rank that it waits for, or waitsForNodes.
+  int32_t missing = 0;
+  double waited = 0;
+  char waitsIn[256] = {};
+  /// The status of the job's failure, as all nodes have it, once `isJudged`.
+  std::atomic<int32_t> verdictStatus{0};
+  std::atomic<uint32_t> isJudged{0};
+  /// 1 once a rank stands in for the agent, and once one has printed it.
+  std::atomic<uint32_t> hasStandIn{0}, hasPrinted{0};
 };
 
 struct ControlBlock {
@@ -289,6 +346,8 @@ struct ControlBlock {
   std::atomic<int32_t> checkpointAsked{0};
   /// The step after which rank 0 decided to begin a checkpoint.
   std::atomic<int64_t> checkpointBegins{-1};
+  /// Identifies the folder of checkpoints that rank 0 has locked; 0: none.
+  std::atomic<uint64_t> checkpointFolder{0};
   /// The step of the checkpoint that ranks try to load, and whether one of them
   /// found it damaged.
   std::atomic<int64_t> checkpointTried{-1};
@@ -303,6 +362,7 @@ struct ControlBlock {
   /// Long enough for a list of all files of a state.
   char failure[64 << 10] = {};
   Announcement announcements[maxAnnouncements];
+  NodeBlock node;
 };
 
 /// Bytes [begin, end) of an arena.
@@ -326,6 +386,7 @@ struct SharedMemory {
   RankBlock *blocks = nullptr;
   uint8_t *arenas = nullptr;
   int64_t arenaStride = 0;
+  Placement place;
 
   /// Sizes of each rank's tables.
   TableSizes tables;
@@ -342,17 +403,21 @@ struct SharedMemory {
   /// A rank's hashes of its blocks of arguments, and then of results, after all
   /// loads.
   uint64_t *hashes(int rank) const;
+  /// Small operands of a rank on another node, by slot.
+  uint8_t *inbox(int rank, int slot) const;
 
   /// Bytes of everything before the arenas.
   static int64_t controlBytesFor(int ranks);
-  /// Bytes a job needs.
+  /// Bytes of the mapping of a job.
   static int64_t bytesFor(int ranks, int64_t arenaBytes,
                           const TableSizes &tables = {});
   /// Maps `fd`, which already has that size. Returns false and sets errno on
   /// error.
-  bool map(int fd, int ranks, int64_t arenaBytes, const TableSizes &sizes = {});
-  /// Constructs the control block in zeroed memory.
-  void initialise(int ranks, int64_t arenaBytes, uint64_t programHash,
+  bool map(int fd, const Placement &placement, int64_t arenaBytes,
+           const TableSizes &sizes = {});
+  /// Constructs the control block, and those of this node's ranks, in zeroed
+  /// memory.
+  void initialise(int64_t arenaBytes, uint64_t programHash,
                   int64_t replicaPageBytes = 0);
   /// Makes pages of `fd` one memory. Call it after map, and before anything is
   /// written to the pages. Returns false and sets errno on error.
@@ -360,10 +425,13 @@ struct SharedMemory {
   /// The ranges that a rank fills within a range of its arena: all pages of its
   /// own, and its share of the pages that it shares with others.
   std::vector<ByteRange> rangesToFill(int rank, ByteRange range) const;
+  /// Gives back the memory that arenas of other nodes' ranks take here. None of
+  /// their operands may be in use.
+  void forgetOtherNodes();
   void unmap();
 };
 
-/// Announces `bytes` bytes (at most 128) to the ranks of this machine, under a
+/// Announces `bytes` bytes (at most 128) to the ranks of this node, under a
 /// name that is used once. Returns false if there is no slot left.
 bool announce(SharedMemory &memory, uint64_t name, const void *data,
               size_t bytes);

@@ -15,6 +15,8 @@
 #include "Launcher.h"
 
 #include "data/Replicas.h"
+#include "nodes/Agent.h"
+#include "nodes/Mirror.h"
 #include "run/Rehearsal.h"
 
 #include <algorithm>
@@ -40,25 +42,28 @@ int tessera::rt::threadsPerRank(const Options &options, int ranks) {
   return std::max(1, cores / ranks);
 }
 
-TableSizes tessera::rt::getTableSizes(const Manifest &manifest) {
+TableSizes tessera::rt::getTableSizes(const Manifest &manifest,
+                                      const Placement &place) {
   return {manifest.pipeline.entries, manifest.experts.layers,
           manifest.experts.most,
-          int64_t(manifest.arguments.size() + manifest.results.size())};
+          int64_t(manifest.arguments.size() + manifest.results.size()),
+          place.isAcrossNodes() ? inboxBytes : 0};
 }
 
-bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest) {
-  int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes,
-                                         getTableSizes(manifest));
+bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest,
+                               const Placement &place) {
+  TableSizes tables = getTableSizes(manifest, place);
+  int64_t bytes =
+      SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes, tables);
   int fd = memfd_create("tessera", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, bytes) != 0 ||
-      !memory.map(fd, manifest.ranks, manifest.arenaBytes,
-                  getTableSizes(manifest))) {
+      !memory.map(fd, place, manifest.arenaBytes, tables)) {
     fprintf(stderr,
             "tessera: error: cannot get %lld bytes of shared memory: %s\n",
             (long long)bytes, strerror(errno));
     return false;
   }
-  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest),
+  memory.initialise(manifest.arenaBytes, programHash(manifest),
                     chooseReplicaPages());
   bool isShared = shareReplicas(memory, fd, manifest);
   if (!isShared)
@@ -76,8 +81,20 @@ int64_t tessera::rt::chooseReplicaPages() {
 
 bool tessera::rt::shareReplicas(SharedMemory &memory, int fd,
                                 const Manifest &manifest) {
-  return memory.shareReplicas(
-      fd, findReplicatedPages(manifest, memory.control->replicaPageBytes));
+  std::vector<ReplicatedPages> pages =
+      findReplicatedPages(manifest, memory.control->replicaPageBytes);
+  const Placement &place = memory.place;
+  for (ReplicatedPages &one : pages)
+    one.ranks.erase(
+        std::remove_if(one.ranks.begin(), one.ranks.end(),
+                       [&](int rank) { return !place.isHere(rank); }),
+        one.ranks.end());
+  pages.erase(std::remove_if(pages.begin(), pages.end(),
+                             [](const ReplicatedPages &one) {
+                               return one.ranks.size() < 2;
+                             }),
+              pages.end());
+  return memory.shareReplicas(fd, std::move(pages));
 }
 
 uint64_t tessera::rt::programHash(const Manifest &manifest) {
@@ -120,12 +137,13 @@ void tessera::rt::prepareContext(tessera_rt_context &ctx, int rank,
   ctx.rank = rank;
   ctx.ranks = manifest.ranks;
   ctx.mesh = manifest.mesh;
-  int threads = threadsPerRank(options, manifest.ranks);
+  const Placement &place = ctx.memory.place;
+  int threads = threadsPerRank(options, place.perNode);
   // An idle thread may keep its core warm only if no other rank wants it.
   Options whole;
-  bool alone = threads * manifest.ranks <= threadsPerRank(whole, 1);
-  ctx.pool =
-      std::make_unique<ThreadPool>(threads, alone ? 50 : 0, rank * threads);
+  bool alone = threads * place.perNode <= threadsPerRank(whole, 1);
+  ctx.pool = std::make_unique<ThreadPool>(threads, alone ? 50 : 0,
+                                          (rank - place.firstRank()) * threads);
   ctx.spinIterations = alone ? 2000 : 32;
   ctx.sharesProcessors = !alone;
   ctx.scratch.perThread.resize(size_t(threads));
@@ -161,7 +179,7 @@ struct Children {
 } // namespace
 
 void Children::markFailed(Status status, const std::string &text) {
-  recordFailure(memory, int(pids.size()), status, text);
+  recordFailure(memory, memory.place.ranks(), status, text);
   if (!failed)
     failedAt = monotonicSeconds();
   failed = true;
@@ -176,14 +194,15 @@ void Children::reap() {
     pids[rank] = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
       continue;
-    RankBlock &block = memory.blocks[rank];
+    int number = memory.place.firstRank() + int(rank);
+    RankBlock &block = memory.blocks[number];
     std::string how =
         WIFSIGNALED(status)
             ? format("was killed by signal %d (%s)", WTERMSIG(status),
                      strsignal(WTERMSIG(status)))
             : format("ended with status %d", WEXITSTATUS(status));
-    markFailed(TESSERA_RT_LOST_RANK,
-               format("rank %zu ", rank) + how + "; " + block.describeWork());
+    markFailed(TESSERA_RT_LOST_RANK, nameRank(memory, number) + " " + how +
+                                         "; " + block.describeWork());
   }
 }
 
@@ -206,8 +225,9 @@ void Children::interrupt(int signal) {
 }
 
 /// Runs in a forked process; does not return.
-[[noreturn]] static void runChild(SharedMemory &memory, int rank, pid_t parent,
-                                  pid_t group, const sigset_t &mask,
+[[noreturn]] static void runChild(SharedMemory &memory, int rank, int agentWake,
+                                  pid_t parent, pid_t group,
+                                  const sigset_t &mask,
                                   const Manifest &manifest,
                                   const Options &options, RankBody body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -218,6 +238,8 @@ void Children::interrupt(int signal) {
   setpgid(0, group);
   signal(SIGINT, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
+  // Some engines signal all processes, and not the launcher alone.
+  signal(SIGTERM, SIG_IGN);
   signal(SIGUSR1, SIG_IGN);
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -226,6 +248,7 @@ void Children::interrupt(int signal) {
     tessera_rt_context ctx;
     ctx.memory = memory;
     ctx.launched = true;
+    ctx.agentWake = agentWake;
     memory.blocks[rank].enter();
     memory.blocks[rank].state.store(RankState::Running);
     prepareContext(ctx, rank, manifest, options);
@@ -272,15 +295,16 @@ struct Attempt {
 } // namespace
 
 /// Forks all ranks. If the system refuses one, the job has failed.
-static void forkAll(Children &children, const sigset_t &mask,
+static void forkAll(Children &children, int agentWake, const sigset_t &mask,
                     const Manifest &manifest, const Options &options,
                     RankBody body) {
   pid_t parent = getpid(), group = 0;
-  for (int rank = 0; rank < manifest.ranks; ++rank) {
+  const Placement &place = children.memory.place;
+  for (int rank = place.firstRank(); rank < place.endRank(); ++rank) {
     pid_t pid = fork();
     if (pid == 0)
-      runChild(children.memory, rank, parent, group, mask, manifest, options,
-               body);
+      runChild(children.memory, rank, agentWake, parent, group, mask, manifest,
+               options, body);
     if (pid < 0) {
       children.markFailed(TESSERA_RT_SYSTEM, format("cannot fork rank %d: %s",
                                                     rank, strerror(errno)));
@@ -296,18 +320,29 @@ static void forkAll(Children &children, const sigset_t &mask,
 /// `watched` signals are blocked, ranks begin with the mask `before`.
 static Attempt runOnce(const sigset_t &watched, const sigset_t &before,
                        const Manifest &manifest, const Options &options,
-                       RankBody body) {
+                       RankBody body, const Placement &place,
+                       const std::string &job) {
   Attempt attempt;
   SharedMemory memory;
-  if (!createMemory(memory, manifest))
+  if (!createMemory(memory, manifest, place))
     return attempt;
   const ControlBlock &control = *memory.control;
   Children children{{}, memory};
-  forkAll(children, before, manifest, options, body);
+  std::unique_ptr<Agent> agent;
+  if (place.isAcrossNodes())
+    agent = std::make_unique<Agent>(memory, manifest, options, job);
+  forkAll(children, agent ? agent->wake() : -1, before, manifest, options,
+          body);
+  // Forked processes have no thread of it.
+  if (agent)
+    agent->start();
   watch(children, watched, options.timeouts);
+  if (agent)
+    agent->finish();
   bool failed = children.failed || control.aborted.load();
   if (failed)
-    attempt.failure = control.failure;
+    attempt.failure =
+        agent && !agent->failure().empty() ? agent->failure() : control.failure;
   attempt.exitCode = children.interruptedBy ? 128 + children.interruptedBy
                      : failed ? failureExitCode(control, TESSERA_RT_SYSTEM)
                               : control.exitCode.load();
@@ -331,9 +366,11 @@ static int takeSignal(const sigset_t &watched) {
 /// change, or too often in a row.
 static int runWithRestarts(const sigset_t &watched, const sigset_t &before,
                            const Manifest &manifest, const Options &options,
-                           RankBody body) {
+                           RankBody body, const Placement &place,
+                           const std::string &job) {
   for (int64_t failures = 1;; ++failures) {
-    Attempt attempt = runOnce(watched, before, manifest, options, body);
+    Attempt attempt =
+        runOnce(watched, before, manifest, options, body, place, job);
     if (attempt.committed > 0)
       failures = 1;
     bool mayRestart = attempt.exitCode == exitMayRestart;
@@ -356,7 +393,8 @@ static int runWithRestarts(const sigset_t &watched, const sigset_t &before,
 }
 
 int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
-                             RankBody body) {
+                             RankBody body, const Placement &place,
+                             const std::string &job) {
   // It is better to start no process than to have ranks refused one by one.
   if (options.memoryLimit && manifest.arenaBytes > options.memoryLimit) {
     fprintf(stderr,
@@ -373,7 +411,8 @@ int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
   sigprocmask(SIG_BLOCK, &watched, &before);
   fflush(stdout);
   fflush(stderr);
-  int exitCode = runWithRestarts(watched, before, manifest, options, body);
+  int exitCode =
+      runWithRestarts(watched, before, manifest, options, body, place, job);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   return exitCode;
 }

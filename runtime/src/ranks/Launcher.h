@@ -25,14 +25,26 @@ namespace tessera::rt {
 struct Environment {
   /// The detected family ("torchrun", ...), or null.
   const char *family = nullptr;
+  /// Its option that says how many ranks each node has.
+  const char *layout = "";
   int rank = 0, ranks = 1;
-  /// Names the job on this machine.
+  /// The number of this rank on its node, negative if it is not known, and the
+  /// ranks of this node.
+  int localRank = -1, perNode = 1;
+  /// Names the job, on all of its nodes; empty: it has no name.
   std::string job;
 };
 
-/// Reads the environment. Returns a message if families disagree, values are
-/// not numbers, or the job spans machines.
+/// Reads the environment. Returns a message if families disagree, or values are
+/// not numbers.
 std::string readEnvironment(Environment &environment);
+
+/// Finds the node of this process: by the variables of the launcher that
+/// started it as a rank, or with --local-ranks as all ranks of a node. Returns
+/// a message if nodes would have unequal numbers of ranks, or ranks that are
+/// not consecutive.
+std::string findPlacement(const Environment &environment,
+                          const Options &options, int ranks, Placement &place);
 
 /// The body of a rank: its program's steps and the work before and after.
 /// Returns the exit status of the process.
@@ -43,7 +55,8 @@ using RankBody = int (*)(tessera_rt_context *ctx, const Manifest &manifest,
 /// ignored, SIGHUP.
 void addStopSignals(sigset_t &signals);
 
-/// Forks `manifest.ranks` processes that run `body`, and watches them. Returns
+/// Forks the processes of the ranks at `place`, which run `body`, and watches
+/// them. On several nodes, `job` is the same on all of them. Returns
 /// the exit status: ControlBlock's, failureExitCode's after printing one line
 /// about the first failure, or 128 + signal. A first signal that asks for an
 /// end is passed on in `stopSignal` and is no failure; a second one ends the
@@ -51,8 +64,8 @@ void addStopSignals(sigset_t &signals);
 /// with nothing left of the old ones but files, until there were more failures
 /// in a row than `options.restarts`; one begins a new row if these ranks have
 /// committed a checkpoint. No process is left.
-int launchRanks(const Manifest &manifest, const Options &options,
-                RankBody body);
+int launchRanks(const Manifest &manifest, const Options &options, RankBody body,
+                const Placement &place, const std::string &job = "");
 
 /// Runs `body` for all ranks on threads of this process. Returns the same as
 /// launchRanks.
@@ -61,8 +74,8 @@ int simulateRanks(const Manifest &manifest, const Options &options,
 
 /// Joins the job as the rank of `environment`, and runs `body`. Returns the
 /// same as launchRanks.
-int joinRanks(const Environment &environment, const Manifest &manifest,
-              const Options &options, RankBody body);
+int joinRanks(const Environment &environment, const Placement &place,
+              const Manifest &manifest, const Options &options, RankBody body);
 
 /// Threads of a rank: the option, or an equal share of the cores.
 int threadsPerRank(const Options &options, int ranks);
@@ -72,11 +85,12 @@ void prepareContext(tessera_rt_context &ctx, int rank, const Manifest &manifest,
                     const Options &options);
 
 /// The tables of each rank of a program.
-TableSizes getTableSizes(const Manifest &manifest);
+TableSizes getTableSizes(const Manifest &manifest, const Placement &place);
 
-/// Creates and maps the shared memory of a job whose ranks all start here.
+/// Creates and maps the shared memory of a node whose ranks all start here.
 /// Returns false after printing an error.
-bool createMemory(SharedMemory &memory, const Manifest &manifest);
+bool createMemory(SharedMemory &memory, const Manifest &manifest,
+                  const Placement &place);
 
 /// Page size at which replicas of parameters share one memory, for a job whose
 /// memory this process creates; 0: they share nowhere.

@@ -11,10 +11,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "host/HostTarget.h"
+#include "nodes/Mirror.h"
 
 #include <algorithm>
 
 using namespace tessera::rt;
+
+tessera_rt_context::tessera_rt_context() = default;
+tessera_rt_context::~tessera_rt_context() = default;
 
 extern "C" int64_t tessera_rt_rank(const tessera_rt_context *ctx) {
   return ctx->rank;

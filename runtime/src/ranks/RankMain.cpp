@@ -15,6 +15,8 @@
 #include "data/Arguments.h"
 #include "data/Saving.h"
 #include "kernels/CpuKernels.h"
+#include "nodes/Meeting.h"
+#include "nodes/Mirror.h"
 #include "run/MemoryUsage.h"
 #include "run/Report.h"
 #include "run/Steps.h"
@@ -116,7 +118,9 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
 static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
                       const Options &options, RunData &data, Saver &saver,
                       Checkpoints &checkpoints, TraceFile &trace) {
-  ctx->block().memory.privateAtStart = privateResidentBytes();
+  if (Status status = openNodes(ctx, options.timeouts.join))
+    return status;
+  ctx->block().numbers.memory.privateAtStart = privateResidentBytes();
   std::string error = ctx->target->limitMemory(manifest, options.memoryLimit);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_INVALID, error);
@@ -144,8 +148,8 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
   checkpoints.times().load += monotonicSeconds() - begin;
   if (Status status = checkpoints.prepare())
     return status;
-  ctx->block().initSeconds = monotonicSeconds() - begin;
-  ctx->block().initCpuSeconds = processCpuSeconds() - cpu;
+  ctx->block().numbers.initSeconds = monotonicSeconds() - begin;
+  ctx->block().numbers.initCpuSeconds = processCpuSeconds() - cpu;
   ControlBlock &control = *ctx->memory.control;
   if (ctx->rank == 0)
     control.stopDecided.store(control.stopSignal.load());
@@ -200,6 +204,12 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
   if (steps > 0 && !options.compare.empty())
     if (Status status = fetchValues(ctx, saver.results()))
       return status;
+  if (ctx->mirror) {
+    if (Status status = shareNumbers(ctx))
+      return status;
+    if (Status status = barrier(ctx, BarrierOutputs))
+      return status;
+  }
   if (ctx->rank == 0)
     if (Status status =
             report(ctx, manifest, options, loop, checkpoints.runTimes(), trace))

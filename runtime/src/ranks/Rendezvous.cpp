@@ -19,6 +19,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launcher.h"
+#include "nodes/Agent.h"
+#include "nodes/Mirror.h"
+#include "nodes/StandIn.h"
 
 #include <cerrno>
 #include <cstring>
@@ -34,8 +37,8 @@ namespace {
 /// The file in which the ranks of a job meet.
 class MeetingFile {
 public:
-  MeetingFile(const std::string &job, int rank, const Manifest &manifest,
-              double timeout);
+  MeetingFile(const std::string &job, int rank, const Placement &place,
+              const Manifest &manifest, double timeout);
   ~MeetingFile() { leave(); }
 
   /// Creates or opens the file and maps it. Returns a message, or nothing.
@@ -56,7 +59,9 @@ private:
 
   char path[64];
   const int rank;
+  const Placement place;
   const Manifest &manifest;
+  const TableSizes tables;
   int64_t bytes;
   double deadline;
   int fd = -1;
@@ -72,10 +77,12 @@ struct JoinedRank {
 static JoinedRank joined;
 
 MeetingFile::MeetingFile(const std::string &job, int rank,
-                         const Manifest &manifest, double timeout)
-    : rank(rank), manifest(manifest),
-      bytes(SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes,
-                                   getTableSizes(manifest))),
+                         const Placement &place, const Manifest &manifest,
+                         double timeout)
+    : rank(rank), place(place), manifest(manifest),
+      tables(getTableSizes(manifest, place)),
+      bytes(
+          SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes, tables)),
       deadline(monotonicSeconds() + timeout) {
   snprintf(path, sizeof(path), "/dev/shm/tessera-%d-%016llx", int(geteuid()),
            (unsigned long long)hashBytes(job.data(), job.size()));
@@ -121,9 +128,12 @@ std::string MeetingFile::make(SharedMemory &memory) {
   // If there is no room for the file's pages later, the rank that touches them
   // is killed without a message.
   struct statvfs space;
+  // Ranks of other nodes take little of theirs.
+  int64_t needed =
+      SharedMemory::bytesFor(place.perNode, manifest.arenaBytes, tables);
   if (fstatvfs(fd, &space) == 0 && space.f_blocks > 0 &&
-      bytes > int64_t(space.f_bavail) * int64_t(space.f_frsize))
-    return "expects room for " + readableBytes(bytes) + ", but it has " +
+      needed > int64_t(space.f_bavail) * int64_t(space.f_frsize))
+    return "expects room for " + readableBytes(needed) + ", but it has " +
            readableBytes(int64_t(space.f_bavail) * int64_t(space.f_frsize));
   if (ftruncate(fd, bytes) != 0)
     return strerror(errno);
@@ -131,10 +141,9 @@ std::string MeetingFile::make(SharedMemory &memory) {
       fd, 0, off_t(SharedMemory::controlBytesFor(manifest.ranks)));
   if (error)
     return strerror(error);
-  if (!memory.map(fd, manifest.ranks, manifest.arenaBytes,
-                  getTableSizes(manifest)))
+  if (!memory.map(fd, place, manifest.arenaBytes, tables))
     return strerror(errno);
-  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest),
+  memory.initialise(manifest.arenaBytes, programHash(manifest),
                     chooseReplicaPages());
   memory.blocks[rank].enter();
   flock(fd, LOCK_UN);
@@ -157,8 +166,7 @@ std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
     if (info.st_size != 0 && info.st_size != bytes)
       return "another program is running under this job's name";
     if (info.st_size == bytes && !memory.base &&
-        !memory.map(fd, manifest.ranks, manifest.arenaBytes,
-                    getTableSizes(manifest)))
+        !memory.map(fd, place, manifest.arenaBytes, tables))
       return strerror(errno);
     bool isFree = flock(fd, LOCK_SH | LOCK_NB) == 0;
     if (isFree)
@@ -255,7 +263,8 @@ static void reportInterrupt(tessera_rt_context &ctx) {
     control.failureStatus = TESSERA_RT_ABORTED;
     control.aborted.store(1);
   }
-  for (int rank = 0; rank < control.ranks; ++rank)
+  for (int rank = ctx.memory.place.firstRank();
+       rank < ctx.memory.place.endRank(); ++rank)
     ringDoorbell(ctx.memory.blocks[rank]);
 }
 
@@ -321,11 +330,50 @@ static std::string takeSlot(MeetingFile &meeting, tessera_rt_context &ctx,
   return std::string();
 }
 
+/// Names the job on this node.
+static std::string nameOnNode(const Environment &environment,
+                              const Placement &place) {
+  std::string job = environment.job.empty()
+                        ? format("/parent-%d", int(getppid()))
+                        : environment.job;
+  return place.isAcrossNodes() ? job + format("/node-%d", place.node) : job;
+}
+
+/// Waits for the reason why the job stops, if it failed, and prints it once on
+/// each node. Returns the exit status of a rank that had `status`.
+static int awaitVerdict(tessera_rt_context &ctx, Agent *agent, int status) {
+  const ControlBlock &control = *ctx.memory.control;
+  if (agent)
+    agent->finish();
+  if (status == 0 && !control.aborted.load())
+    return status;
+  // Another rank's agent needs a moment; its process may be gone, too.
+  double end = monotonicSeconds() + 0.4;
+  while (!control.node.isJudged.load() && monotonicSeconds() < end)
+    usleep(10000);
+  Verdict verdict;
+  if (agent)
+    verdict.text = agent->failure();
+  else if (!control.node.isJudged.load()) {
+    StandIn standIn(ctx.memory, ctx.rank);
+    standIn.send(encode(Verdict{control.failureStatus, control.failure, 0},
+                        /*isFinal=*/false));
+    standIn.await(/*seconds=*/3, verdict);
+  }
+  // Without an agent, one of the ranks prints.
+  NodeBlock &node = ctx.memory.control->node;
+  bool isAlone = node.hasStandIn.load() != 0;
+  if (agent || (isAlone && node.hasPrinted.exchange(1) == 0))
+    fprintf(stderr, "tessera: error: %s\n",
+            verdict.text.empty() ? control.failure : verdict.text.c_str());
+  return failureExitCode(control, TESSERA_RT_LOST_RANK);
+}
+
 int tessera::rt::joinRanks(const Environment &environment,
-                           const Manifest &manifest, const Options &options,
-                           RankBody body) {
-  MeetingFile meeting(environment.job, environment.rank, manifest,
-                      options.timeouts.join);
+                           const Placement &place, const Manifest &manifest,
+                           const Options &options, RankBody body) {
+  MeetingFile meeting(nameOnNode(environment, place), environment.rank, place,
+                      manifest, options.timeouts.join);
   tessera_rt_context ctx;
   setJoined(&meeting, nullptr);
   handleStops(onSignal);
@@ -343,15 +391,24 @@ int tessera::rt::joinRanks(const Environment &environment,
   prepareContext(ctx, environment.rank, manifest, options);
   setJoined(&meeting, &ctx);
   // The name must not outlive the rendezvous, whether it succeeds or not.
-  Status met = barrier(&ctx, BarrierStart);
+  Status met = barrierOfNode(&ctx, BarrierStart);
   meeting.remove();
   setJoined(nullptr, &ctx);
   meeting.leave();
+  std::unique_ptr<Agent> agent;
+  if (place.isAcrossNodes() && ctx.rank == place.firstRank()) {
+    agent =
+        std::make_unique<Agent>(ctx.memory, manifest, options, environment.job);
+    ctx.agentWake = agent->wake();
+    agent->start();
+  }
   const ControlBlock &control = *ctx.memory.control;
   int status =
       met ? failureExitCode(control, met) : body(&ctx, manifest, options);
   bool isFailure = status != 0;
   block.state.store(status ? RankState::Failed : RankState::Finished);
+  if (place.isAcrossNodes())
+    status = awaitVerdict(ctx, agent.get(), status);
   handleStops(SIG_DFL);
   if (!isFailure)
     status = control.exitCode.load();

@@ -19,6 +19,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "host/HostTarget.h"
+#include "nodes/Meeting.h"
+#include "nodes/Mirror.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -112,28 +114,37 @@ peerOperands(tessera_rt_context *ctx, const Operation &op, bool destinations) {
       continue;
     int member = op.group->members[size_t(index)];
     int64_t offset = destinations ? op.destinationOffset : op.sourceOffset;
-    if (member != ctx->rank) {
-      const Entry &entry =
-          ctx->memory.blocks[member].entries[op.peerSlot[size_t(index)]];
-      offset = destinations ? entry.destinationOffset : entry.sourceOffset;
-    }
     operands[size_t(index)] = ctx->memory.arena(member) + offset;
+    if (member == ctx->rank)
+      continue;
+    int slot = op.peerSlot[size_t(index)];
+    const Entry &entry = ctx->memory.blocks[member].entries[slot];
+    offset = destinations ? entry.destinationOffset : entry.sourceOffset;
+    operands[size_t(index)] = entry.isInInbox
+                                  ? ctx->memory.inbox(member, slot)
+                                  : ctx->memory.arena(member) + offset;
   }
   return operands;
 }
 
 /// Tells every peer from which this rank has read that its source is free.
-static void acknowledge(tessera_rt_context *ctx, const Operation &op) {
+static Status acknowledge(tessera_rt_context *ctx, const Operation &op) {
   for (int index = 0; index < op.group->size(); ++index) {
     int slot = op.peerSlot[size_t(index)];
     if (slot < 0)
       continue;
-    RankBlock &block = ctx->memory.blocks[op.group->members[size_t(index)]];
+    int member = op.group->members[size_t(index)];
+    RankBlock &block = ctx->memory.blocks[member];
     Entry &entry = block.entries[slot];
     uint32_t readers = entry.readers;
-    if (entry.acknowledged.fetch_add(1) + 1 == readers)
+    if (entry.acknowledged.fetch_add(1) + 1 != readers)
+      continue;
+    if (ctx->memory.place.isHere(member))
       ringDoorbell(block);
+    else if (Status status = ctx->mirror->release(member, slot))
+      return status;
   }
+  return TESSERA_RT_OK;
 }
 
 /// The first member whose reduced part is not ready, or -1.
@@ -173,11 +184,15 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
     if (!mover && op.kind == OpKind::AllReduce && isLargeReduce(op)) {
       entry.phase.store(1);
       for (int member : op.group->members)
-        if (member != ctx->rank)
+        if (member != ctx->rank && ctx->memory.place.isHere(member))
           ringDoorbell(ctx->memory.blocks[member]);
+      if (ctx->mirror)
+        if (Status status = ctx->mirror->postReduced(slot, op))
+          return status;
       op.stage = Stage::Gathering;
     } else {
-      acknowledge(ctx, op);
+      if (Status status = acknowledge(ctx, op))
+        return status;
       op.stage = Stage::Draining;
     }
   }
@@ -186,7 +201,8 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
     if (missing >= 0)
       return TESSERA_RT_OK;
     gatherReduced(ctx, op, peerOperands(ctx, op, true).data());
-    acknowledge(ctx, op);
+    if (Status status = acknowledge(ctx, op))
+      return status;
     op.stage = Stage::Draining;
   }
   if (op.stage == Stage::Draining) {
@@ -235,13 +251,17 @@ static bool processIsGone(const RankBlock &block) {
 /// Records that a rank this one needs is dead.
 static Status reportDead(tessera_rt_context *ctx, int member) {
   return fail(ctx, TESSERA_RT_LOST_RANK,
-              format("rank %d is dead; ", member) +
+              nameRank(ctx->memory, member) + " is dead; " +
                   ctx->memory.blocks[member].describeWork());
 }
 
 /// Records that the wait for `missing` in `op` has timed out.
 static Status reportLate(tessera_rt_context *ctx, const Operation &op,
                          int missing, double waited) {
+  // The root sees all nodes; this rank sees its own alone.
+  if (ctx->memory.place.isAcrossNodes())
+    if (Status status = complain(ctx, missing, waited, op.header.describe()))
+      return status;
   // A rank that itself waits is not the culprit. The search follows the chain
   // of waits to a rank that does not wait, or around a cycle.
   std::vector<int> chain;
@@ -256,6 +276,15 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
     culprit = next;
   }
   RankBlock &block = ctx->memory.blocks[culprit];
+  std::string waits =
+      format("; rank %d has waited %.0f s in ", ctx->rank, waited) +
+      op.header.describe();
+  if (!ctx->memory.place.isHere(culprit))
+    return fail(ctx, TESSERA_RT_LOST_RANK,
+                nameRank(ctx->memory, culprit) +
+                    " does not arrive, and the root of the job, on node 0, "
+                    "does not answer" +
+                    waits);
   char state = processState(block);
   bool isGone = processIsGone(block);
   std::string what;
@@ -273,9 +302,8 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
   else if (what.empty())
     what = "is running, but does not arrive";
   return fail(ctx, TESSERA_RT_LOST_RANK,
-              format("rank %d %s; %s; rank %d has waited %.0f s in %s", culprit,
-                     what.c_str(), block.describeWork().c_str(), ctx->rank,
-                     waited, op.header.describe().c_str()));
+              nameRank(ctx->memory, culprit) + " " + what + "; " +
+                  block.describeWork() + waits);
 }
 
 /// Records that a member of a group is dead. An operation does not always know
@@ -292,7 +320,9 @@ static Status checkGroupLive(tessera_rt_context *ctx, const Group &group) {
 }
 
 Status tessera::rt::checkRanksLive(tessera_rt_context *ctx) {
-  for (int rank = 0; rank < ctx->ranks; ++rank) {
+  // Those of other nodes are watched there.
+  const Placement &place = ctx->memory.place;
+  for (int rank = place.firstRank(); rank < place.endRank(); ++rank) {
     RankBlock &block = ctx->memory.blocks[rank];
     // A finished rank may exit.
     if (rank != ctx->rank && block.state.load() != RankState::Finished &&
@@ -410,6 +440,39 @@ static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
     if (now - lastLook >= 0.5) {
       lastLook = now;
       if (Status status = checkGroupLive(ctx, *op.group))
+        return status;
+    }
+    sleepOnDoorbell(ctx, seen, std::min({rest, 0.5, ctx->readyAt - now}));
+  }
+}
+
+Status tessera::rt::waitForNodes(tessera_rt_context *ctx,
+                                 const std::string &what,
+                                 const std::function<bool()> &isOver) {
+  RankBlock &block = ctx->block();
+  double begin = monotonicSeconds(), lastLook = begin;
+  for (;;) {
+    uint32_t seen = block.doorbell.load();
+    if (isOver()) {
+      ctx->waitSeconds += monotonicSeconds() - begin;
+      return TESSERA_RT_OK;
+    }
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    ctx->readyAt = std::numeric_limits<double>::infinity();
+    if (Status status = advanceOthers(ctx, /*slot=*/-1))
+      return status;
+    double now = monotonicSeconds(), rest = begin + ctx->timeout - now;
+    if (rest <= 0) {
+      Status status = complain(ctx, waitsForNodes, now - begin, what);
+      return status ? status
+                    : fail(ctx, TESSERA_RT_LOST_RANK,
+                           format("has waited %.0f s in ", now - begin) + what +
+                               ", and the root of the job does not answer");
+    }
+    if (now - lastLook >= 0.5) {
+      lastLook = now;
+      if (Status status = checkRanksLive(ctx))
         return status;
     }
     sleepOnDoorbell(ctx, seen, std::min({rest, 0.5, ctx->readyAt - now}));

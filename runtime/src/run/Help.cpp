@@ -78,8 +78,8 @@ std::string tessera::rt::helpText(const char *program,
           "state is saved and\nreported as usual. The exit code is 0 after "
           "SIGINT, and 143 after the others if\nsteps are left to do: the job "
           "was preempted. A second signal ends it at once.\n\n"
-          "Under torchrun, mpirun or srun on one machine the program joins as "
-          "the rank\nthat RANK and WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_* or "
-          "SLURM_* name.\n";
+          "Under torchrun, mpirun or srun the program joins as the rank that "
+          "RANK and\nWORLD_SIZE, OMPI_COMM_WORLD_*, PMI_* or SLURM_* name, on "
+          "one node or several.\n";
   return text + describeValues(manifest);
 }

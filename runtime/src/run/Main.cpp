@@ -30,6 +30,15 @@ static int print(const std::string &text) {
   return error.empty() ? 0 : refuse(error);
 }
 
+/// Refuses what stays on one node.
+static std::string checkNodes(const Options &options) {
+  if (targetKind.hasDevices)
+    return "expects all ranks of a program for devices on one node: several "
+           "nodes are for the host target";
+  return options.rehearsal.isAsked ? "--rehearse expects all ranks on one node"
+                                   : "";
+}
+
 int main(int argc, char **argv) {
   // A write beyond the process's file size limit returns an error instead.
   signal(SIGXFSZ, SIG_IGN);
@@ -71,17 +80,18 @@ int main(int argc, char **argv) {
   error = readEnvironment(environment);
   if (!error.empty())
     return refuse(error);
-  if (!environment.family)
-    return launchRanks(manifest, options, runRank);
+  Placement place;
+  error = findPlacement(environment, options, manifest.ranks, place);
+  if (error.empty() && place.isAcrossNodes())
+    error = checkNodes(options);
+  if (!error.empty())
+    return refuse(error);
+  if (!environment.family || options.localRanks)
+    return launchRanks(manifest, options, runRank, place, environment.job);
   if (options.restarts)
     return refuse(format("--restarts expects ranks that this command starts, "
                          "but %s starts them: let it start them anew after "
                          "exit code %d",
                          environment.family, exitMayRestart));
-  if (environment.ranks != manifest.ranks)
-    return refuse(
-        format("%s starts %d ranks, but this program was compiled for "
-               "%d",
-               environment.family, environment.ranks, manifest.ranks));
-  return joinRanks(environment, manifest, options, runRank);
+  return joinRanks(environment, place, manifest, options, runRank);
 }

@@ -114,6 +114,13 @@ static std::string takePath(const OptionSpec &spec, const std::string &value,
   return value.empty() ? std::string("a path") : std::string();
 }
 
+template <auto Field>
+static std::string takeText(const OptionSpec &spec, const std::string &value,
+                            Options &options) {
+  options.*Field = value;
+  return value.empty() ? std::string("a text") : std::string();
+}
+
 /// A file or folder. Its absolute path is shown, because ranks may start in
 /// different folders.
 template <auto Field>
@@ -377,6 +384,26 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "--restarts", "N", 0, 1 << 20,
           "start all ranks anew when one is lost or a call of the\n"
           "system fails, up to N times in a row (0)")),
+      section("several nodes"),
+      mayDiffer(number<&Options::localRanks>(
+          "--local-ranks", "N", 1, 1024,
+          "start the N ranks of this node; a process on each node\n"
+          "does so, and its launcher's rank is the node")),
+      mayDiffer(number<&Options::node>(
+          "--node", "I", 0, 1 << 20,
+          "the number of this node, if no launcher says it")),
+      mayDiffer(special<&Options::rendezvous>(
+          "--rendezvous", "DIR|HOST:PORT", takeText<&Options::rendezvous>,
+          "where nodes find each other: a folder that all see (that\n"
+          "of --checkpoint), or an address of node 0")),
+      mayDiffer(path<&Options::key>(
+          "--key", "FILE",
+          "with HOST:PORT: the job's key, as tessera key writes it\n"
+          "(or its text in TESSERA_KEY)")),
+      mayDiffer(special<&Options::interface>(
+          "--interface", "NAME", takeText<&Options::interface>,
+          "the interface by which other nodes reach this one\n"
+          "(where the host's name points)")),
       section("data"),
       path<&Options::data>(
           "--data", "FILE",

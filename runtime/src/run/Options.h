@@ -44,6 +44,12 @@ struct Options {
   int64_t memoryLimit = 0;
   /// Failures in a row after which all ranks are started anew.
   int64_t restarts = 0;
+  /// Ranks that this process starts on its node, and the node; 0 and -1: not
+  /// given.
+  int localRanks = 0, node = -1;
+  /// A folder or HOST:PORT by which nodes find each other, the file of their
+  /// key, and the interface that they use; empty: not given.
+  std::string rendezvous, key, interface;
 
   std::string data, dataFormat, inputs, weights, evalData;
   bool randomData = false;

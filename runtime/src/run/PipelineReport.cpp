@@ -19,9 +19,18 @@ using namespace tessera::rt;
 
 Stamps tessera::rt::collectStamps(tessera_rt_context *ctx) {
   Stamps stamps;
+  double began = ctx->block().numbers.stepBegan;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
     const Stamp *first = ctx->memory.stamps(rank);
-    stamps.emplace_back(first, first + ctx->memory.blocks[rank].numStamps);
+    const RankNumbers &numbers = ctx->memory.blocks[rank].numbers;
+    stamps.emplace_back(first, first + numbers.numStamps);
+    // Each node has a clock of its own; all ranks begin a step together.
+    if (ctx->memory.place.isHere(rank))
+      continue;
+    for (Stamp &stamp : stamps.back()) {
+      stamp.begin += began - numbers.stepBegan;
+      stamp.end += began - numbers.stepBegan;
+    }
   }
   return stamps;
 }

@@ -23,7 +23,7 @@ using namespace tessera::rt;
 static std::vector<Traffic> gatherTraffic(tessera_rt_context *ctx) {
   std::vector<Traffic> all;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
-    const RankBlock &block = ctx->memory.blocks[rank];
+    const RankNumbers &block = ctx->memory.blocks[rank].numbers;
     for (int32_t i = 0; i < block.numTraffic; ++i) {
       const Traffic &traffic = block.traffic[i];
       auto same = std::find_if(all.begin(), all.end(), [&](const Traffic &t) {
@@ -51,7 +51,7 @@ MemoryReport tessera::rt::reportMemory(tessera_rt_context *ctx,
                                        const Manifest &manifest) {
   MemoryReport report{manifest.arenaBytes, {}};
   for (int rank = 0; rank < ctx->ranks; ++rank) {
-    const MemoryUse &use = ctx->memory.blocks[rank].memory;
+    const MemoryUse &use = ctx->memory.blocks[rank].numbers.memory;
     if (rank == 0 || use.total() > report.measured.total())
       report.measured = use;
   }
@@ -79,10 +79,11 @@ static std::string memoryJson(const MemoryReport &memory) {
 
 /// What checkpoints took: rank 0's, with the wait of the rank that waited most.
 static CheckpointUse reportCheckpoints(tessera_rt_context *ctx) {
-  CheckpointUse use = ctx->memory.blocks[0].checkpoints;
+  CheckpointUse use = ctx->memory.blocks[0].numbers.checkpoints;
   for (int rank = 0; rank < ctx->ranks; ++rank)
-    use.waitSeconds = std::max(
-        use.waitSeconds, ctx->memory.blocks[rank].checkpoints.waitSeconds);
+    use.waitSeconds =
+        std::max(use.waitSeconds,
+                 ctx->memory.blocks[rank].numbers.checkpoints.waitSeconds);
   return use;
 }
 
@@ -105,7 +106,7 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
   std::vector<double> cpuSeconds;
   double init = 0, initCpu = 0;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
-    const RankBlock &block = ctx->memory.blocks[rank];
+    const RankNumbers &block = ctx->memory.blocks[rank].numbers;
     cpuSeconds.push_back(block.cpuSeconds);
     init = std::max(init, block.initSeconds);
     initCpu += block.initCpuSeconds;
@@ -160,7 +161,7 @@ static void printText(tessera_rt_context *ctx, const Manifest &manifest,
                       const std::vector<Comparison> &comparisons) {
   double total = sum(stepSeconds), cpu = 0;
   for (int rank = 0; rank < ctx->ranks; ++rank)
-    cpu += ctx->memory.blocks[rank].cpuSeconds;
+    cpu += ctx->memory.blocks[rank].numbers.cpuSeconds;
   std::sort(stepSeconds.begin(), stepSeconds.end());
   double median = stepSeconds.empty() ? 0 : stepSeconds[stepSeconds.size() / 2];
   printf("%s: %d rank%s x %d thread%s, %zu step%s in %.3f s (median %.2f ms), "

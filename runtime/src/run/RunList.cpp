@@ -48,7 +48,7 @@ static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
 static void stamp(tessera_rt_context *ctx, const int64_t *entry, double begin,
                   double end) {
   RankBlock &block = ctx->block();
-  if (block.numStamps == ctx->memory.tables.stamps)
+  if (block.numbers.numStamps == ctx->memory.tables.stamps)
     return;
   Stamp s;
   s.begin = begin;
@@ -81,7 +81,7 @@ static void stamp(tessera_rt_context *ctx, const int64_t *entry, double begin,
   default:
     return;
   }
-  ctx->memory.stamps(ctx->rank)[block.numStamps++] = s;
+  ctx->memory.stamps(ctx->rank)[block.numbers.numStamps++] = s;
 }
 
 extern "C" int32_t tessera_rt_run_list(tessera_rt_context *ctx,
@@ -91,7 +91,7 @@ extern "C" int32_t tessera_rt_run_list(tessera_rt_context *ctx,
   bool isStamped =
       ctx->memory.tables.stamps > 0 && ctx->target->isSynchronous();
   RankBlock &block = ctx->block();
-  block.numStamps = 0;
+  block.numbers.numStamps = 0;
   // Between its tasks a rank is at the list.
   int64_t call = block.call.load();
   double begin = isStamped ? monotonicSeconds() : 0;

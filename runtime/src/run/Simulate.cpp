@@ -40,7 +40,7 @@ static void runThread(const SharedMemory &memory, int rank,
 int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
                                RankBody body) {
   SharedMemory memory;
-  if (!createMemory(memory, manifest))
+  if (!createMemory(memory, manifest, onOneNode(manifest.ranks)))
     return 1;
 
   // Only this thread receives signals.

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Steps.h. All ranks read the same loss, in the arena of the rank that
-// holds it, between the barrier at the end of a step and the one at the start
-// of the next. So all reach the same decision without another message.
+// See Steps.h. All ranks have the same facts about a step after the barrier at
+// its end. So all reach the same decision without another message.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"
 
 #include "data/Arguments.h"
+#include "nodes/Mirror.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,9 +33,8 @@ StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
     : ctx(ctx), manifest(manifest), options(options), data(data),
       checkpoints(checkpoints), log(ctx, manifest, options),
       replicas(ctx, manifest) {
-  for (const char *name :
-       {"loss", "aux_loss", "grad_norm", "lr", "num_labels", "skipped"})
-    if (const Value *value = manifest.findScalar(name);
+  for (size_t i = 0; i < numStepScalars; ++i)
+    if (const Value *value = manifest.findScalar(stepScalars[i]);
         value && value->isOn(ctx->rank))
       scalars.push_back(value->blockOn(ctx->rank));
 }
@@ -74,6 +73,24 @@ static void clearLoads(tessera_rt_context *ctx) {
   }
 }
 
+Status StepLoop::exchangeFacts() {
+  bool isAcross = ctx->memory.place.isAcrossNodes();
+  if (Status status = shareLoads(ctx))
+    return status;
+  StepExchange exchange = [&](StepFacts &own) {
+    own = collectStepFacts(ctx, manifest);
+  };
+  if (Status status = barrier(ctx, BarrierStep, &exchange))
+    return status;
+  facts = isAcross ? ctx->memory.control->node.facts.step
+                   : collectStepFacts(ctx, manifest);
+  return TESSERA_RT_OK;
+}
+
+double StepLoop::scalar(const char *name) const {
+  return getScalar(manifest, facts, name);
+}
+
 Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
                             double &seconds) {
   RankBlock &block = ctx->block();
@@ -82,10 +99,16 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
   if (batch.source.isOpen())
     if (Status status = fillTokens(ctx, manifest, data.inputs, batch))
       return status;
-  if (Status status = barrier(ctx, BarrierArguments))
+  // What rank 0 has of other nodes' ranks must not change before it is read.
+  bool isShared = !ctx->memory.place.isAcrossNodes() ||
+                  ctx->memory.tables.layers > 0 || manifest.pipeline.stages > 0;
+  if (Status status = isShared ? barrier(ctx, BarrierArguments)
+                               : barrierOfNode(ctx, BarrierArguments))
     return status;
   clearLoads(ctx);
-  double begin = monotonicSeconds(), cpu = processCpuSeconds();
+  RankNumbers &numbers = ctx->block().numbers;
+  numbers.stepBegan = monotonicSeconds();
+  double begin = numbers.stepBegan, cpu = processCpuSeconds();
   if (!isEvaluation)
     checkpoints.times().data += begin - reading;
   double waited = ctx->waitSeconds;
@@ -101,82 +124,22 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
     return status;
   if (Status status = ctx->target->fetch(scalars))
     return status;
-  block.busySeconds = monotonicSeconds() - begin - (ctx->waitSeconds - waited);
-  block.stepCpuSeconds = processCpuSeconds() - cpu;
-  block.cpuSeconds += block.stepCpuSeconds;
-  ctx->target->measure(block.memory, manifest,
+  numbers.busySeconds =
+      monotonicSeconds() - begin - (ctx->waitSeconds - waited);
+  numbers.stepCpuSeconds = processCpuSeconds() - cpu;
+  numbers.cpuSeconds += numbers.stepCpuSeconds;
+  ctx->target->measure(numbers.memory, manifest,
                        /*withArena=*/step <= summarySteps);
   if (ctx->rank == 0) {
     control.stopDecided.store(control.stopSignal.load());
     if (!isEvaluation)
       checkpoints.decide(step);
   }
-  if (Status status = barrier(ctx, BarrierStep))
+  if (Status status = exchangeFacts())
     return status;
   seconds = monotonicSeconds() - begin;
   ctx->timeout = options.timeouts.step;
   return TESSERA_RT_OK;
-}
-
-/// Records the uses of each expert in a step of `tokens` tokens, by layer.
-/// Ranks count what they see, so what several see is counted several times: as
-/// often as they see all tokens together, for each part of the experts.
-static void recordLoads(tessera_rt_context *ctx, int64_t tokens,
-                        StepRecord &record) {
-  const SharedMemory &memory = ctx->memory;
-  for (int64_t layer = 0; layer < memory.tables.layers && tokens; ++layer) {
-    std::vector<int64_t> uses;
-    int64_t seen = 0, parts = 1, choices = 0;
-    for (int rank = 0; rank < ctx->ranks; ++rank) {
-      LayerLoads &loads = *memory.loads(rank, layer);
-      if (loads.held == 0)
-        continue;
-      seen += loads.tokens;
-      choices = loads.choices;
-      parts = std::max(parts, loads.offset / loads.held + 1);
-      uses.resize(size_t(loads.experts));
-      for (size_t expert = 0; expert < uses.size(); ++expert)
-        uses[expert] += loads.uses()[expert];
-    }
-    int64_t copies = std::max<int64_t>(1, seen / (tokens * parts));
-    record.dropped += tokens * choices;
-    for (int64_t &count : uses) {
-      count /= copies;
-      record.dropped -= count;
-    }
-    record.expertLoads.push_back(std::move(uses));
-  }
-}
-
-/// Describes the first layer whose experts have too little room for their rows;
-/// empty if none has. Later layers saw what it made of that.
-static std::string findOverflow(tessera_rt_context *ctx) {
-  const SharedMemory &memory = ctx->memory;
-  for (int64_t layer = 0; layer < memory.tables.layers; ++layer) {
-    double needed = 0;
-    std::string text;
-    for (int rank = 0; rank < ctx->ranks; ++rank) {
-      const LayerLoads &loads = *memory.loads(rank, layer);
-      if (loads.sentOverEven > needed) {
-        needed = loads.sentOverEven;
-        text = format("experts of layer %lld on rank %d use more tokens of a "
-                      "device than there is room for; compile with --moe-room "
-                      "%.2f",
-                      (long long)layer, rank, std::ceil(needed * 100) / 100);
-      }
-      double ratio = double(loads.mostRows) / loads.evenRows;
-      if (loads.mostRows <= loads.room || ratio <= needed)
-        continue;
-      needed = ratio;
-      text = format("experts of layer %lld on rank %d have %lld rows, but room "
-                    "for %lld; compile with --moe-room %.2f",
-                    (long long)layer, rank, (long long)loads.mostRows,
-                    (long long)loads.room, std::ceil(ratio * 100) / 100);
-    }
-    if (!text.empty())
-      return text;
-  }
-  return std::string();
 }
 
 StepRecord StepLoop::record(int64_t step, double seconds) {
@@ -187,25 +150,24 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
     return r;
   r.hasLoss = manifest.isTraining() && manifest.findScalar("loss");
   r.hasGradNorm = manifest.findScalar("grad_norm");
-  r.loss = readScalar(ctx, manifest.findScalar("loss"));
-  r.auxLoss = readScalar(ctx, manifest.findScalar("aux_loss"));
-  r.gradNorm = readScalar(ctx, manifest.findScalar("grad_norm"));
-  r.lr = readScalar(ctx, manifest.findScalar("lr"));
-  r.tokens = readScalar(ctx, manifest.findScalar("num_labels"));
-  r.isSkipped = readScalar(ctx, manifest.findScalar("skipped")) == 1;
+  r.loss = scalar("loss");
+  r.auxLoss = scalar("aux_loss");
+  r.gradNorm = scalar("grad_norm");
+  r.lr = scalar("lr");
+  r.tokens = scalar("num_labels");
+  r.isSkipped = scalar("skipped") == 1;
   r.scalesLoss = manifest.scalesLoss();
-  r.tokensPerSecond = double(data.shape.rows * data.shape.length) / seconds;
+  int64_t tokens = data.shape.rows * data.shape.length;
+  r.tokensPerSecond = double(tokens) / seconds;
   if (double best = ctx->target->secondsAtPeak())
     r.mfu = best / seconds;
   r.dataPosition = data.position(step);
-  recordLoads(ctx, data.shape.rows * data.shape.length, r);
-  r.overflow = findOverflow(ctx);
-  const RankBlock *blocks = ctx->memory.blocks;
-  for (int rank = 0; rank < ctx->ranks; ++rank) {
-    r.memoryBytes = std::max(r.memoryBytes, blocks[rank].memory.total());
-    if (blocks[rank].busySeconds > blocks[r.slowestRank].busySeconds)
-      r.slowestRank = rank;
-  }
+  ExpertUses uses = countExpertUses(ctx, tokens);
+  r.expertLoads = std::move(uses.loads);
+  r.dropped = uses.dropped;
+  r.overflow = facts.overflow;
+  r.memoryBytes = facts.memoryBytes;
+  r.slowestRank = int(facts.slowestRank);
   return r;
 }
 
@@ -258,9 +220,9 @@ Status StepLoop::evaluate(int64_t step) {
     if (Status status =
             runProgram(step + 1, batch, /*isEvaluation=*/true, seconds))
       return status;
-    double weight = readScalar(ctx, manifest.findScalar("num_labels"));
+    double weight = scalar("num_labels");
     weight = weight > 0 ? weight : 1;
-    sum += weight * readScalar(ctx, manifest.findScalar("loss"));
+    sum += weight * scalar("loss");
     weights += weight;
   }
   if (Status status = setLimits(ctx, manifest, infinity))
@@ -331,17 +293,25 @@ void StepLoop::reportUnchanged() {
   ctx->memory.control->exitCode.compare_exchange_strong(none, nothingLearned);
 }
 
-void StepLoop::summarize(int64_t step, bool isLast) {
-  if (ctx->rank != 0)
-    return;
+Status StepLoop::summarize(int64_t step, bool isLast) {
   bool isDue = step == summarySteps || (isLast && step < summarySteps);
+  bool isTraced = isLast && !options.trace.empty();
+  if ((isDue || isTraced) && ctx->mirror) {
+    if (Status status = shareNumbers(ctx))
+      return status;
+    if (Status status = barrier(ctx, BarrierStep))
+      return status;
+  }
+  if (ctx->rank != 0)
+    return TESSERA_RT_OK;
   if (isDue && manifest.isTraining() && !options.rehearsal.isAsked)
     log.memory(step);
   if (isDue && manifest.pipeline.stages > 0)
     log.pipeline(step, reportPipeline(collectStamps(ctx), manifest,
                                       options.rehearsal.link));
-  if (isLast && !options.trace.empty())
+  if (isTraced)
     lastStamps = collectStamps(ctx);
+  return TESSERA_RT_OK;
 }
 
 Status StepLoop::run() {
@@ -375,10 +345,7 @@ Status StepLoop::run() {
                                    /*isEvaluation=*/false, seconds))
       return status;
     stepTimes.seconds.push_back(seconds);
-    double cpu = 0;
-    for (int rank = 0; rank < ctx->ranks; ++rank)
-      cpu += ctx->memory.blocks[rank].stepCpuSeconds;
-    stepTimes.cpuSeconds.push_back(cpu);
+    stepTimes.cpuSeconds.push_back(facts.cpuSeconds);
     StepRecord result = record(step, seconds);
     if (Status status = judge(result))
       return status;
@@ -388,7 +355,8 @@ Status StepLoop::run() {
       return status;
     showRemark(step);
     bool isLast = step == steps || stopSignal();
-    summarize(step, isLast);
+    if (Status status = summarize(step, isLast))
+      return status;
     if (options.evalEvery && !stopSignal() &&
         ((data.numberBefore + step) % options.evalEvery == 0 || isLast))
       if (Status status = evaluate(step))

@@ -14,6 +14,7 @@
 #define TESSERA_RT_SRC_STEPS_H
 
 #include "Report.h"
+#include "StepFacts.h"
 #include "StepLog.h"
 #include "checkpoint/Checkpoints.h"
 #include "checkpoint/ReplicaCheck.h"
@@ -47,6 +48,10 @@ private:
   /// and after.
   Status runProgram(int64_t step, const Batch &batch, bool isEvaluation,
                     double &seconds);
+  /// Waits for all ranks at the end of a step, and learns its facts.
+  Status exchangeFacts();
+  /// A scalar result of the program's last run; NaN if there is none.
+  double scalar(const char *name) const;
   /// The results of the program's last run.
   StepRecord record(int64_t step, double seconds);
   /// Refuses an invalid step, unless it changed nothing and the options allow
@@ -54,7 +59,7 @@ private:
   Status judge(StepRecord &record);
   Status evaluate(int64_t step);
   /// Reports memory and the pipeline after ten steps, or the last one.
-  void summarize(int64_t step, bool isLast);
+  Status summarize(int64_t step, bool isLast);
   /// Copies results to the arguments that they replace, if their memory
   /// differs.
   Status returnResults();
@@ -79,6 +84,8 @@ private:
   ReplicaCheck replicas;
   /// The results that are read after a step.
   std::vector<ArenaBlock> scalars;
+  /// Facts about the program's last run, the same on all ranks.
+  StepFacts facts;
   StepTimes stepTimes;
   /// Steps that changed nothing: after an overflow of scaled gradients, and
   /// invalid ones.

@@ -94,7 +94,6 @@ protected:
     pid_t child = fork();
     if (child != 0)
       return child;
-    closeDoorsInChild();
     std::string error;
     auto agent = AgentDoor::connect(address, node, error);
     agent->send("child");
@@ -253,7 +252,6 @@ TEST_F(Doors, tell_of_a_killed_root) {
   ASSERT_EQ(pipe(ends), 0);
   pid_t child = fork();
   if (child == 0) {
-    closeDoorsInChild();
     std::string error;
     auto own = RootDoor::open("127.0.0.1", 0, key, error);
     std::string text = own->endpoint();

@@ -1,0 +1,380 @@
+//===- Agent.cpp - The voice of a node ------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Agent.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Agent.h"
+
+#include "Interfaces.h"
+#include "StandIn.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+/// Seconds between two messages about the states of ranks, and between two
+/// looks at the root's file.
+static constexpr double statesInterval = 1, seekInterval = 0.2;
+/// Seconds without a word from the root, after which it is lost.
+static constexpr double silence = 15;
+/// Seconds that an agent waits for the verdict about its ranks' failure, and
+/// the root for the good-byes of all nodes.
+static constexpr double verdictPatience = 5, farewellPatience = 10;
+
+Agent::Agent(SharedMemory &memory, const Manifest &manifest,
+             const Options &options, std::string job)
+    : memory(memory), manifest(manifest), options(options),
+      job(std::move(job)) {
+  wakeFd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+Agent::~Agent() {
+  finish();
+  close(wakeFd);
+}
+
+void Agent::start() {
+  // Signals are for other threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Agent::finish() {
+  isEnding.store(true);
+  uint64_t one = 1;
+  if (thread.joinable() && write(wakeFd, &one, sizeof(one)) >= 0)
+    thread.join();
+}
+
+//===----------------------------------------------------------------------===//
+// The start
+//===----------------------------------------------------------------------===//
+
+std::string Agent::openRoot() {
+  const Placement &place = memory.place;
+  std::string error;
+  if (rootPlace.isFolder()) {
+    error = findOwnAddress(options.interface, address);
+    if (error.empty())
+      error = drawKey(rootAddress.key);
+  } else {
+    error = resolveHost(rootPlace.hostName(), address);
+    if (error.empty() && !isOwnAddress(address))
+      error = "--rendezvous expects an address of node 0, where the root "
+              "listens, but '" +
+              rootPlace.hostName() + "' is " + address;
+    rootAddress.key = rootPlace.givenKey();
+  }
+  if (!error.empty())
+    return error;
+  rootDoor =
+      RootDoor::open(address, rootPlace.portNumber(), rootAddress.key, error);
+  JobKey token;
+  if (error.empty())
+    error = drawKey(token);
+  if (!error.empty())
+    return error;
+  rootAddress.endpoint = rootDoor->endpoint();
+  Root::Patience patience;
+  patience.join = options.timeouts.join;
+  root = std::make_unique<Root>(
+      place, patience, describeKey(token).substr(0, 64),
+      [this](int node, const std::string &message) {
+        if (node == memory.place.node)
+          handle(message, monotonicSeconds());
+        else
+          rootDoor->send(node, message);
+      },
+      begin);
+  return rootPlace.publish(rootAddress);
+}
+
+std::string Agent::open() {
+  std::string error = rootPlace.read(options, job);
+  if (error.empty() && memory.place.node == 0)
+    error = openRoot();
+  return error;
+}
+
+/// The first message of this node.
+static std::string makeHello(const SharedMemory &memory,
+                             const Manifest &manifest, const Options &options) {
+  const Placement &place = memory.place;
+  Hello hello;
+  hello.abiVersion = TESSERA_RT_ABI_VERSION;
+  hello.node = place.node;
+  hello.nodes = place.nodes;
+  hello.perNode = place.perNode;
+  hello.host = hostName();
+  hello.program = manifest.program + " " + manifest.hash;
+  hello.facts = comparedOptions(options);
+  return encode(hello);
+}
+
+void Agent::seekRoot(double now) {
+  if (now - soughtAt < seekInterval)
+    return;
+  soughtAt = now;
+  RootAddress found;
+  bool isThere = false;
+  std::string error = rootPlace.find(found, isThere);
+  if (error.empty() && isThere &&
+      (!door || found.endpoint != rootAddress.endpoint)) {
+    rootAddress = found;
+    door.reset();
+    std::string host = found.endpoint.substr(strlen("tcp://"));
+    error = findAddressTowards(host.substr(0, host.rfind(':')),
+                               options.interface, address);
+    if (error.empty())
+      door = AgentDoor::connect(rootAddress, memory.place.node, error);
+    if (door)
+      door->send(makeHello(memory, manifest, options));
+  }
+  Status status = statusOfFailure(error);
+  if (error.empty() && now - begin > options.timeouts.join) {
+    bool isRefused = door && door->isRefused();
+    std::string why = "it is not there";
+    if (isRefused)
+      why = "what is at " + rootAddress.endpoint +
+            " does not accept the key of this job";
+    else if (isThere)
+      why = "it has not let this node in at " + rootAddress.endpoint;
+    error = "expects the root of the job, node 0, " + rootPlace.describe() +
+            format(", but after %.0f s ", now - begin) + why;
+    // A node that comes late may come in time to the next attempt.
+    status = isRefused ? TESSERA_RT_INVALID : TESSERA_RT_LOST_RANK;
+  }
+  if (!error.empty())
+    recordFailure(memory, memory.place.ranks(), status,
+                  format("node %d (", memory.place.node) + hostName() +
+                      "): " + error);
+}
+
+void Agent::takeWelcome(const Welcome &welcome) {
+  NodeBlock &node = memory.control->node;
+  hosts = welcome.hosts;
+  isWelcome = true;
+  snprintf(node.address, sizeof(node.address), "%s", address.c_str());
+  snprintf(node.token, sizeof(node.token), "%s", welcome.token.c_str());
+  snprintf(node.rootEndpoint, sizeof(node.rootEndpoint), "%s",
+           rootAddress.endpoint.c_str());
+  static_assert(sizeof(node.rootKey) == sizeof(JobKey));
+  memcpy(node.rootKey, &rootAddress.key, sizeof(node.rootKey));
+  node.isJoined.store(1);
+  // All nodes have come.
+  rootPlace.remove();
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+void Agent::toRoot(const std::string &message, double now) {
+  if (root)
+    root->receive(memory.place.node, message, now);
+  else if (door)
+    door->send(message);
+}
+
+void Agent::handle(const std::string &message, double now) {
+  MessageKind kind;
+  if (!readKind(message, kind))
+    return;
+  rootHeardAt = now;
+  Welcome welcome;
+  MeetMessage meet;
+  Verdict decided;
+  States states;
+  if (kind == MessageKind::Welcome && decode(message, welcome))
+    takeWelcome(welcome);
+  else if (kind == MessageKind::MeetOver && decode(message, meet))
+    takeMeet(meet);
+  else if (kind == MessageKind::Verdict && decode(message, decided))
+    takeVerdict(decided);
+  else if (kind == MessageKind::AskStates)
+    toRoot(encode(findStates(memory)), now);
+  else if (kind == MessageKind::States && decode(message, states) &&
+           !states.ranks.empty())
+    firstRank = states.ranks.front();
+}
+
+/// The addresses of a node's ranks, each in 64 bytes.
+static std::string readAddresses(const SharedMemory &memory) {
+  std::string text;
+  for (int rank = memory.place.firstRank(); rank < memory.place.endRank();
+       ++rank)
+    text.append(memory.blocks[rank].address,
+                sizeof(memory.blocks[rank].address));
+  return text;
+}
+
+/// Writes the addresses of all nodes' ranks into their blocks.
+static void writeAddresses(SharedMemory &memory,
+                           const std::vector<std::string> &nodes) {
+  constexpr size_t size = sizeof(RankBlock::address);
+  for (size_t node = 0; node < nodes.size(); ++node)
+    for (int i = 0; i < memory.place.perNode; ++i) {
+      int rank = int(node) * memory.place.perNode + i;
+      if (!memory.place.isHere(rank) &&
+          nodes[node].size() == size * size_t(memory.place.perNode))
+        memcpy(memory.blocks[rank].address,
+               nodes[node].data() + size_t(i) * size, size);
+    }
+}
+
+void Agent::takeMeet(const MeetMessage &message) {
+  NodeBlock &node = memory.control->node;
+  if (message.number != node.meetsAsked.load())
+    return;
+  writeAddresses(memory, message.parts);
+  node.facts = message.facts;
+  node.meetsOver.store(message.number);
+  ringDoorbell(memory.blocks[memory.place.firstRank()]);
+}
+
+void Agent::takeVerdict(const Verdict &decided) {
+  if (isJudged)
+    return;
+  isJudged = true;
+  verdict = decided;
+  recordVerdict(memory, decided);
+}
+
+void Agent::loseRoot(const std::string &how) {
+  std::string work = firstRank.work.empty()
+                         ? "it has not reached any collective"
+                         : firstRank.work;
+  std::string host = hosts.empty() ? "?" : hosts.front();
+  takeVerdict({TESSERA_RT_LOST_RANK,
+               "node 0 (" + host + ") " + how + "; rank 0 there: " + work,
+               memory.control->committed.load()});
+}
+
+void Agent::sendStates(double now) {
+  if (now - statesAt < statesInterval || !isWelcome)
+    return;
+  statesAt = now;
+  std::string message = encode(findStates(memory));
+  toRoot(message, now);
+  // The others learn that the root lives, and what its first rank does.
+  for (int node = 1; root && node < memory.place.nodes; ++node)
+    rootDoor->send(node, message);
+}
+
+void Agent::speak(double now) {
+  NodeBlock &node = memory.control->node;
+  uint64_t asked = node.meetsAsked.load();
+  if (isWelcome && asked > meetsSent) {
+    meetsSent = asked;
+    MeetMessage meet;
+    meet.number = asked;
+    meet.facts = node.facts;
+    if (asked == 1)
+      meet.parts = {readAddresses(memory)};
+    toRoot(encode(meet, /*isOver=*/false), now);
+  }
+  if (node.isComplaint.load() && !hasComplained) {
+    hasComplained = true;
+    toRoot(encode(LateMessage{node.complainer.load() - 1, node.missing,
+                              node.waited, node.waitsIn}),
+           now);
+    node.isComplaintSent.store(1);
+  }
+  if (memory.control->aborted.load() && !isJudged && !hasFailed) {
+    hasFailed = true;
+    failedAt = now;
+    toRoot(encode(Verdict{memory.control->failureStatus,
+                          memory.control->failure, 0},
+                  /*isFinal=*/false),
+           now);
+  }
+  // Nobody may be left who could decide.
+  bool isAlone = !root && !door;
+  if (hasFailed && !isJudged && (isAlone || now - failedAt > verdictPatience))
+    takeVerdict({memory.control->failureStatus, memory.control->failure,
+                 memory.control->committed.load()});
+}
+
+//===----------------------------------------------------------------------===//
+// The thread
+//===----------------------------------------------------------------------===//
+
+bool Agent::isDone(double now) const {
+  if (!hasLeft)
+    return false;
+  return !root || root->isOver() || now - leftAt > farewellPatience;
+}
+
+void Agent::run() {
+  begin = monotonicSeconds();
+  std::string error = open();
+  if (!error.empty())
+    recordFailure(memory, memory.place.ranks(), statusOfFailure(error),
+                  format("node %d (", memory.place.node) + hostName() +
+                      "): " + error);
+  else if (root)
+    root->receive(0, makeHello(memory, manifest, options), begin);
+  for (;;) {
+    double now = monotonicSeconds();
+    bool isSeeking =
+        !root && !isWelcome && !isJudged && !memory.control->aborted.load();
+    if (isSeeking)
+      seekRoot(now);
+    for (DoorEvent event; rootDoor;) {
+      event = rootDoor->receive();
+      if (event.kind == DoorEvent::None)
+        break;
+      if (event.kind == DoorEvent::Message)
+        root->receive(event.node, event.message, now);
+      else
+        root->lose(event.node, now);
+    }
+    for (DoorEvent event; door;) {
+      event = door->receive();
+      if (event.kind == DoorEvent::None)
+        break;
+      if (event.kind == DoorEvent::Message)
+        handle(event.message, now);
+      else if (isWelcome && !hasLeft)
+        loseRoot("has ended its connection without a word");
+    }
+    if (root) {
+      root->countCommitted(memory.control->committed.load());
+      root->tick(now);
+    } else if (isWelcome && !hasLeft && now - rootHeardAt > silence)
+      loseRoot(format("has not been heard of for %.0f s", now - rootHeardAt));
+    speak(now);
+    sendStates(now);
+    bool mayLeave =
+        isEnding.load() && (isJudged || !memory.control->aborted.load());
+    if (mayLeave && !hasLeft) {
+      hasLeft = true;
+      leftAt = now;
+      toRoot(encode(MessageKind::Bye), now);
+    }
+    if (isDone(now))
+      break;
+    bool isUrgent = isSeeking || hasFailed || hasLeft;
+    waitForDoors(rootDoor.get(), door.get(), wakeFd, isUrgent ? 0.02 : 0.1);
+    uint64_t count;
+    while (read(wakeFd, &count, sizeof(count)) > 0)
+      ;
+  }
+  rootPlace.remove();
+  door.reset();
+  rootDoor.reset();
+}

@@ -1,0 +1,92 @@
+//===- Agent.h - The voice of a node ----------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One thread per node that talks to the root of the job, and at node 0 is the
+// root: in the launcher where it forks the ranks, else in the process of the
+// node's first rank. It never waits for a rank.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_AGENT_H
+#define TESSERA_RT_SRC_AGENT_H
+
+#include "Doors.h"
+#include "Root.h"
+#include "RootPlace.h"
+#include "data/Manifest.h"
+#include "ranks/Control.h"
+#include "run/Options.h"
+
+#include <memory>
+#include <thread>
+
+namespace tessera::rt {
+
+class Agent {
+public:
+  /// `job` is the same on all nodes. The memory is that of this node's ranks.
+  Agent(SharedMemory &memory, const Manifest &manifest, const Options &options,
+        std::string job);
+  ~Agent();
+
+  /// The descriptor that ranks write to when they want something.
+  int wake() const { return wakeFd; }
+  /// Starts the thread.
+  void start();
+  /// Says good-bye, and ends the thread. If ranks have failed, waits for the
+  /// root's verdict first.
+  void finish();
+  /// The line about the failure of the job, the same on all nodes; empty: there
+  /// was none. Valid after `finish`.
+  const std::string &failure() const { return verdict.text; }
+
+private:
+  void run();
+  std::string open();
+  std::string openRoot();
+  /// Connects with the root that its file names, if it is another one.
+  void seekRoot(double now);
+  void handle(const std::string &message, double now);
+  void takeWelcome(const Welcome &welcome);
+  void takeMeet(const MeetMessage &message);
+  void takeVerdict(const Verdict &decided);
+  void loseRoot(const std::string &how);
+  /// Sends what ranks ask for.
+  void speak(double now);
+  void sendStates(double now);
+  void toRoot(const std::string &message, double now);
+  bool isDone(double now) const;
+
+  SharedMemory &memory;
+  const Manifest &manifest;
+  const Options &options;
+  const std::string job;
+  int wakeFd = -1;
+  std::thread thread;
+  std::atomic<bool> isEnding{false};
+
+  RootPlace rootPlace;
+  RootAddress rootAddress;
+  std::string address;
+  std::unique_ptr<RootDoor> rootDoor;
+  std::unique_ptr<Root> root;
+  std::unique_ptr<AgentDoor> door;
+  std::vector<std::string> hosts;
+
+  bool isWelcome = false, isJudged = false;
+  bool hasFailed = false, hasComplained = false, hasLeft = false;
+  uint64_t meetsSent = 0;
+  double begin = 0, soughtAt = 0, statesAt = 0, rootHeardAt = 0, failedAt = 0,
+         leftAt = 0;
+  /// What rank 0 did last.
+  RankSnapshot firstRank;
+  Verdict verdict;
+};
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_AGENT_H
