@@ -113,7 +113,7 @@ def lines_about(text, what):
 
 def compare(ways):
     """Runs on 1, 2 and 4 nodes, or as `ways` says, are those of one machine."""
-    alone = new_folder("compare")
+    alone = new_folder(f"alone for {list(ways)}")
     expected = run_alone(STEPS, alone / "alone")
     for count, names in ways.items():
         with Nodes(count) as nodes:
@@ -189,18 +189,28 @@ def try_checkpoints():
 
 
 def try_signals():
-    """SIGTERM to one process ends all, with a checkpoint."""
+    """SIGTERM to one process ends all, with a checkpoint; so does SIGTERM to a node's launcher and
+    its ranks, which Slurm sends."""
     home = new_folder("signals")
     with Nodes(2) as nodes:
-        for name in ("by hand", "a process per node, by hand"):
-            more = ["--checkpoint", home / f"ck {name}", "--checkpoint-interval", MANY_STEPS]
-            processes = start(nodes, name, command(MANY_STEPS, *more))
+        for name, is_to_all in (
+            ("by hand", False),
+            ("a process per node, by hand", False),
+            ("a process per node, by hand", True),
+        ):
+            path = home / f"{name} {is_to_all}"
+            words = command(MANY_STEPS, "--checkpoint", path, "--checkpoint-interval", MANY_STEPS)
+            processes = start(nodes, name, words)
             wait_for(lambda: has_steps(processes, 3), "three steps", processes)
-            processes[-1].terminate()
+            told = [processes[-1].pid]
+            if is_to_all:
+                told += rank_processes(nodes[1], processes)
+            nodes[1].run(["kill", "-TERM", *told])
             statuses, text = starters.finish(processes)
-            found = list((home / f"ck {name}").glob("step-????????"))
-            expect(statuses == [143] and len(found) == 1, f"{name}: 143, and a checkpoint", text)
-            expect(is_clean(nodes), f"{name}: nothing is left")
+            found = list(path.glob("step-????????"))
+            claim = f"{name}, SIGTERM to {len(told)}"
+            expect(statuses == [143] and len(found) == 1, f"{claim}: 143, and a checkpoint", text)
+            expect(is_clean(nodes), f"{claim}: nothing is left")
 
 
 def try_link():
@@ -230,9 +240,9 @@ def start_and_wait(nodes, name, home, *more):
 def try_repaired():
     """A network that is cut for five seconds delays a run."""
     home = new_folder("repaired")
-    expected = run_alone(3000, home / "alone")
+    expected = run_alone(300, home / "alone")
     with Nodes(2) as nodes:
-        words = command(3000, "--rendezvous", home, "--save-final", home / "end")
+        words = command(300, "--rendezvous", home, "--save-final", home / "end")
         processes = start(nodes, "a process per node, by hand", words)
         wait_for(lambda: has_steps(processes, 3), "three steps", processes)
         nodes.link(1, up=False)
@@ -240,7 +250,8 @@ def try_repaired():
         early = [process.poll() for process in processes]
         nodes.link(1, up=True)
         statuses, text = starters.finish(processes)
-        expect(early == [None, None] and statuses == [0], "a run outlives a cut of 5 s", text[-4000:])
+        expect(early == [None, None] and statuses == [0],
+               "a run outlives a cut of 5 s", text[-4000:])
         expect(losses(text) == expected and are_same(home / "alone", home / "end"),
                "the end is that of one machine")
 
@@ -267,7 +278,8 @@ def try_lost():
             lines = lines_about(text, f"node {lost} (node{lost})")
             claim = f"{name}, {'killed' if has_power else 'without power'}: "
             expect(statuses == [75] and lines and seconds < (8 if has_power else 30),
-                   f"{claim}{lines[0] if lines else ''}", f"{seconds} s, {statuses}\n{text[-3000:]}")
+                   f"{claim}{lines[0] if lines else ''}",
+                   f"{seconds} s, {statuses}\n{text[-3000:]}")
             starters.finish(processes)
             expect(is_clean(nodes), f"{claim}nothing is left")
 
@@ -343,7 +355,7 @@ def try_address():
         processes = start(nodes, name, words, {"TESSERA_KEY": key.strip()})
         wait_for(lambda: has_steps(processes, 1), "a step", processes)
         addresses = {address for node in nodes for address, _ in node.listeners()}
-        expect(addresses and not addresses & {"0.0.0.0", "::"}, f"no listener of any address", text)
+        expect(addresses and not addresses & {"0.0.0.0", "::"}, "no listener of any address", text)
         lines = " ".join(line for node in nodes for _, line in node.processes())
         expect(key.strip() not in lines, "no command line has the key")
         for process in processes:
