@@ -26,6 +26,8 @@ using namespace tessera::rt;
 /// Seconds between two messages about the states of ranks, and between two
 /// looks at the root's file.
 static constexpr double statesInterval = 1, seekInterval = 0.2;
+/// Seconds between two hellos of a node that has not been let in.
+static constexpr double helloInterval = 1;
 /// Seconds without a word from the root, after which it is lost.
 static constexpr double silence = 15;
 /// Seconds that an agent waits for the verdict about its ranks' failure, and
@@ -110,6 +112,11 @@ std::string Agent::open() {
   return error;
 }
 
+/// The begin of a message about this node.
+static std::string describeNode(const SharedMemory &memory) {
+  return format("node %d (", memory.place.node) + hostName() + "): ";
+}
+
 /// The first message of this node.
 static std::string makeHello(const SharedMemory &memory,
                              const Manifest &manifest, const Options &options) {
@@ -141,8 +148,12 @@ void Agent::seekRoot(double now) {
                                options.interface, address);
     if (error.empty())
       door = AgentDoor::connect(rootAddress, memory.place.node, error);
-    if (door)
-      door->send(makeHello(memory, manifest, options));
+    helloAt = 0;
+  }
+  // The root of an attempt before this one may have taken a hello.
+  if (door && now - helloAt >= helloInterval) {
+    helloAt = now;
+    door->send(makeHello(memory, manifest, options));
   }
   Status status = statusOfFailure(error);
   if (error.empty() && now - begin > options.timeouts.join) {
@@ -160,8 +171,7 @@ void Agent::seekRoot(double now) {
   }
   if (!error.empty())
     recordFailure(memory, memory.place.ranks(), status,
-                  format("node %d (", memory.place.node) + hostName() +
-                      "): " + error);
+                  describeNode(memory) + error);
 }
 
 void Agent::takeWelcome(const Welcome &welcome) {
@@ -319,13 +329,55 @@ bool Agent::isDone(double now) const {
   return !root || root->isOver() || now - leftAt > farewellPatience;
 }
 
+void Agent::listen(double now) {
+  DoorEvent event;
+  while (rootDoor && (event = rootDoor->receive()).kind != DoorEvent::None) {
+    if (event.kind == DoorEvent::Message)
+      root->receive(event.node, event.message, now);
+    else
+      root->lose(event.node, now);
+  }
+  while (door && (event = door->receive()).kind != DoorEvent::None) {
+    if (event.kind == DoorEvent::Message)
+      handle(event.message, now);
+    else if (isWelcome && !hasLeft)
+      loseRoot("has ended its connection without a word");
+  }
+}
+
+void Agent::watchNodes(double now) {
+  if (root) {
+    root->countCommitted(memory.control->committed.load());
+    root->tick(now);
+  } else if (isWelcome && !hasLeft && now - rootHeardAt > silence) {
+    loseRoot(format("has not been heard of for %.0f s", now - rootHeardAt));
+  }
+}
+
+void Agent::leave(double now) {
+  bool mayLeave =
+      isEnding.load() && (isJudged || !memory.control->aborted.load());
+  if (!mayLeave || hasLeft)
+    return;
+  hasLeft = true;
+  leftAt = now;
+  toRoot(encode(MessageKind::Bye), now);
+}
+
+void Agent::sleep(bool isSeeking) {
+  bool isUrgent = isSeeking || hasFailed || hasLeft;
+  waitForDoors(rootDoor.get(), door.get(), wakeFd, isUrgent ? 0.02 : 0.1);
+  uint64_t count;
+  while (read(wakeFd, &count, sizeof(count)) > 0)
+    ;
+}
+
 void Agent::run() {
   begin = monotonicSeconds();
   std::string error = open();
   if (!error.empty())
     recordFailure(memory, memory.place.ranks(), statusOfFailure(error),
-                  format("node %d (", memory.place.node) + hostName() +
-                      "): " + error);
+                  describeNode(memory) + error);
   else if (root)
     root->receive(0, makeHello(memory, manifest, options), begin);
   for (;;) {
@@ -334,45 +386,14 @@ void Agent::run() {
         !root && !isWelcome && !isJudged && !memory.control->aborted.load();
     if (isSeeking)
       seekRoot(now);
-    for (DoorEvent event; rootDoor;) {
-      event = rootDoor->receive();
-      if (event.kind == DoorEvent::None)
-        break;
-      if (event.kind == DoorEvent::Message)
-        root->receive(event.node, event.message, now);
-      else
-        root->lose(event.node, now);
-    }
-    for (DoorEvent event; door;) {
-      event = door->receive();
-      if (event.kind == DoorEvent::None)
-        break;
-      if (event.kind == DoorEvent::Message)
-        handle(event.message, now);
-      else if (isWelcome && !hasLeft)
-        loseRoot("has ended its connection without a word");
-    }
-    if (root) {
-      root->countCommitted(memory.control->committed.load());
-      root->tick(now);
-    } else if (isWelcome && !hasLeft && now - rootHeardAt > silence)
-      loseRoot(format("has not been heard of for %.0f s", now - rootHeardAt));
+    listen(now);
+    watchNodes(now);
     speak(now);
     sendStates(now);
-    bool mayLeave =
-        isEnding.load() && (isJudged || !memory.control->aborted.load());
-    if (mayLeave && !hasLeft) {
-      hasLeft = true;
-      leftAt = now;
-      toRoot(encode(MessageKind::Bye), now);
-    }
+    leave(now);
     if (isDone(now))
       break;
-    bool isUrgent = isSeeking || hasFailed || hasLeft;
-    waitForDoors(rootDoor.get(), door.get(), wakeFd, isUrgent ? 0.02 : 0.1);
-    uint64_t count;
-    while (read(wakeFd, &count, sizeof(count)) > 0)
-      ;
+    sleep(isSeeking);
   }
   rootPlace.remove();
   door.reset();

@@ -59,6 +59,14 @@ private:
   void speak(double now);
   void sendStates(double now);
   void toRoot(const std::string &message, double now);
+  /// Takes what has come.
+  void listen(double now);
+  /// Looks whether nodes, or the root, are silent.
+  void watchNodes(double now);
+  /// Says good-bye once ranks have ended.
+  void leave(double now);
+  /// Waits until there may be something to do.
+  void sleep(bool isSeeking);
   bool isDone(double now) const;
 
   SharedMemory &memory;
@@ -80,8 +88,8 @@ private:
   bool isWelcome = false, isJudged = false;
   bool hasFailed = false, hasComplained = false, hasLeft = false;
   uint64_t meetsSent = 0;
-  double begin = 0, soughtAt = 0, statesAt = 0, rootHeardAt = 0, failedAt = 0,
-         leftAt = 0;
+  double begin = 0, soughtAt = 0, helloAt = 0, statesAt = 0, rootHeardAt = 0,
+         failedAt = 0, leftAt = 0;
   /// What rank 0 did last.
   RankSnapshot firstRank;
   Verdict verdict;
