@@ -14,6 +14,7 @@
 #include "CudaTarget.h"
 #include "Peaks.h"
 #include "ProgramImages.h"
+#include "nodes/Mirror.h"
 
 #include <algorithm>
 #include <climits>
@@ -56,6 +57,9 @@ Status CudaTarget::openDevice(const Manifest &manifest,
   std::string error;
   if (!device && images.emulated) {
     device = createEmulatedDevice(0, error);
+  } else if (!device && ctx->memory.place.isAcrossNodes()) {
+    error = "expects all ranks of a program for devices on one node: several "
+            "nodes are for the host target and cuda-emulated";
   } else if (!device) {
     int number = 0;
     error = chooseDevice(*ctx, options, number);
@@ -225,6 +229,20 @@ static const GroupOrder *findDisagreement(const RankBlock &mine,
   return nullptr;
 }
 
+/// Sends the orders of this rank to all other nodes.
+static Status shareOrders(tessera_rt_context *ctx) {
+  const RankBlock &block = ctx->block();
+  for (int node = 0; node < ctx->memory.place.nodes; ++node) {
+    if (Status status =
+            ctx->mirror->put(node, block.orders, int64_t(sizeof(block.orders))))
+      return status;
+    if (Status status = ctx->mirror->put(node, &block.numOrders,
+                                         int64_t(sizeof(block.numOrders))))
+      return status;
+  }
+  return ctx->mirror->flush();
+}
+
 Status CudaTarget::agree() {
   RankBlock &block = ctx->block();
   for (const Operation &op : noted.collectives) {
@@ -240,6 +258,9 @@ Status CudaTarget::agree() {
   if (!device->isEmulated())
     snprintf(block.device, sizeof(block.device), "%s",
              device->properties().identity.c_str());
+  if (ctx->mirror)
+    if (Status status = shareOrders(ctx))
+      return status;
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
   for (int rank = 0; rank < ctx->ranks; ++rank) {

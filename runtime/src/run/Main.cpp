@@ -30,15 +30,6 @@ static int print(const std::string &text) {
   return error.empty() ? 0 : refuse(error);
 }
 
-/// Refuses what stays on one node.
-static std::string checkNodes(const Options &options) {
-  if (targetKind.hasDevices)
-    return "expects all ranks of a program for devices on one node: several "
-           "nodes are for the host target";
-  return options.rehearsal.isAsked ? "--rehearse expects all ranks on one node"
-                                   : "";
-}
-
 int main(int argc, char **argv) {
   // A write beyond the process's file size limit returns an error instead.
   signal(SIGXFSZ, SIG_IGN);
@@ -82,8 +73,8 @@ int main(int argc, char **argv) {
     return refuse(error);
   Placement place;
   error = findPlacement(environment, options, manifest.ranks, place);
-  if (error.empty() && place.isAcrossNodes())
-    error = checkNodes(options);
+  if (error.empty() && place.isAcrossNodes() && options.rehearsal.isAsked)
+    error = "--rehearse expects all ranks on one node";
   if (!error.empty())
     return refuse(error);
   if (!environment.family || options.localRanks)

@@ -57,6 +57,8 @@ static std::string checkOptions(const Options &options) {
     return error;
   if (options.ranks && options.simulateRanks)
     return "expects --ranks or --simulate-ranks, but got both";
+  if (options.localRanks && options.simulateRanks)
+    return "expects --local-ranks or --simulate-ranks, but got both";
   if (options.restarts && options.simulateRanks)
     return "--restarts expects ranks that are processes, but --simulate-ranks "
            "makes them threads";
