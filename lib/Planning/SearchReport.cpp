@@ -348,8 +348,9 @@ static void printBuild(const SearchReport &report, llvm::raw_ostream &os) {
       files.config, plan.globalBatch(), plan.seq,
       files.plan.empty() ? "plan.json" : files.plan, files.cluster);
   if (report.machines > 1)
-    os << formatv("it is for {0} machines: programs for GPUs run on one so far\n",
-                  report.machines);
+    os << formatv(
+        "it is for {0} machines: programs for GPUs run on one so far\n",
+        report.machines);
 }
 
 void tessera::print(const SearchReport &report, llvm::raw_ostream &os) {

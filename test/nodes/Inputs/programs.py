@@ -294,7 +294,8 @@ def try_stopped():
                      processes)
             for node in nodes:
                 own = [process for process in processes if process.node is node]
-                wait_for(lambda: any(process.poll() is not None for process in own), "an end", own)
+                wait_for(lambda: any(process.poll() is not None for process in own)
+                         and any(lines_about(p.errors(), "is stopped") for p in own), "an end", own)
                 lines = lines_about("".join(p.errors() for p in own), "is stopped")
                 expect(lines, f"{name}: {node.name} says: {lines[0] if lines else ''}")
             for node in nodes:
