@@ -355,6 +355,14 @@ bool readVariables(const std::string &input) {
     return false;
   require(environment.rank >= 0 && environment.rank < environment.ranks,
           "a rank out of range");
+  for (int perNode : {0, 2}) {
+    Options options;
+    options.localRanks = perNode;
+    Placement place;
+    if (findPlacement(environment, options, /*ranks=*/4, place).empty())
+      require(place.ranks() == 4 && place.node >= 0 && place.node < place.nodes,
+              "a node out of range");
+  }
   return true;
 }
 

@@ -87,10 +87,18 @@ static std::string readFamily(const Family &family, Environment &found) {
     return format("expects numbers with %s < %s, but got '%s' and '%s'",
                   family.rank, family.size, getenv(family.rank),
                   getenv(family.size));
+  if (size > maxJobRanks)
+    return format("expects at most %d ranks, but %s is %ld", maxJobRanks,
+                  family.size, size);
   // Without these variables all ranks are on one node.
   long localSize = readNumber(family.localSize);
   long localRank = readNumber(family.localRank);
   long nodes = readNumber(family.nodes);
+  if (localSize > size || localRank >= size || nodes > size)
+    return format("expects no more ranks on a node, and no more nodes, than "
+                  "%s, but of %ld ranks this one is number %ld of %ld on its "
+                  "node, of %ld nodes",
+                  family.size, size, localRank, localSize, nodes);
   if (localSize < 1)
     localSize = nodes > 0 && size % nodes == 0 ? size / nodes : size;
   if (nodes > 0 && localSize * nodes != size)
