@@ -140,6 +140,9 @@ struct tessera_rt_context {
   int spinIterations = 64;
   /// True if the ranks have more threads than there are processors.
   bool sharesProcessors = false;
+  /// True if a wait must look at once whether other ranks live: a launcher that
+  /// ends all ranks since one was lost leaves little time. A signal sets it.
+  std::atomic<bool> looksNow{false};
   /// During a wait: the next time, by the monotonic clock, at which a mover is
   /// ready.
   double readyAt = 0;

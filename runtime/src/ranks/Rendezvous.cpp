@@ -278,6 +278,8 @@ static void onSignal(int number) {
     int32_t none = 0;
     joined.ctx->memory.control->stopSignal.compare_exchange_strong(none,
                                                                    number);
+    joined.ctx->looksNow.store(true);
+    ringDoorbell(joined.ctx->block());
     return;
   }
   if (joined.meeting)
@@ -417,6 +419,8 @@ int tessera::rt::joinRanks(const Environment &environment,
     fflush(nullptr);
     _exit(status);
   }
+  // Its thread uses the memory.
+  ctx.mirror.reset();
   ctx.target.reset();
   ctx.pool.reset();
   ctx.memory.unmap();

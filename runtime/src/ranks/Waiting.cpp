@@ -437,7 +437,7 @@ static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
     double rest = begin + ctx->timeout - now;
     if (rest <= 0)
       return reportLate(ctx, op, missing, now - begin);
-    if (now - lastLook >= 0.5) {
+    if (ctx->looksNow.exchange(false) || now - lastLook >= 0.5) {
       lastLook = now;
       if (Status status = checkGroupLive(ctx, *op.group))
         return status;
@@ -470,7 +470,7 @@ Status tessera::rt::waitForNodes(tessera_rt_context *ctx,
                            format("has waited %.0f s in ", now - begin) + what +
                                ", and the root of the job does not answer");
     }
-    if (now - lastLook >= 0.5) {
+    if (ctx->looksNow.exchange(false) || now - lastLook >= 0.5) {
       lastLook = now;
       if (Status status = checkRanksLive(ctx))
         return status;
