@@ -46,7 +46,8 @@ Agent::~Agent() {
   close(wakeFd);
 }
 
-void Agent::start() {
+void Agent::start(bool printsFailure) {
+  prints = printsFailure;
   // Signals are for other threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -262,6 +263,8 @@ void Agent::takeVerdict(const Verdict &decided) {
   isJudged = true;
   verdict = decided;
   recordVerdict(memory, decided);
+  if (prints)
+    fprintf(stderr, "tessera: error: %s\n", decided.text.c_str());
 }
 
 void Agent::loseRoot(const std::string &how) {

@@ -35,8 +35,9 @@ public:
 
   /// The descriptor that ranks write to when they want something.
   int wake() const { return wakeFd; }
-  /// Starts the thread.
-  void start();
+  /// Starts the thread. If `prints`, it prints the line about a failure: the
+  /// main thread of its process may be the one that does not go on.
+  void start(bool prints);
   /// Says good-bye, and ends the thread. If ranks have failed, waits for the
   /// root's verdict first.
   void finish();
@@ -76,6 +77,7 @@ private:
   int wakeFd = -1;
   std::thread thread;
   std::atomic<bool> isEnding{false};
+  bool prints = false;
 
   RootPlace rootPlace;
   RootAddress rootAddress;

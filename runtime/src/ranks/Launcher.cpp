@@ -335,7 +335,7 @@ static Attempt runOnce(const sigset_t &watched, const sigset_t &before,
           body);
   // Forked processes have no thread of it.
   if (agent)
-    agent->start();
+    agent->start(/*prints=*/false);
   watch(children, watched, options.timeouts);
   if (agent)
     agent->finish();

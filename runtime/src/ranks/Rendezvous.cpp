@@ -354,18 +354,16 @@ static int awaitVerdict(tessera_rt_context &ctx, Agent *agent, int status) {
   while (!control.node.isJudged.load() && monotonicSeconds() < end)
     usleep(10000);
   Verdict verdict;
-  if (agent)
-    verdict.text = agent->failure();
-  else if (!control.node.isJudged.load()) {
+  if (!agent && !control.node.isJudged.load()) {
     StandIn standIn(ctx.memory, ctx.rank);
     standIn.send(encode(Verdict{control.failureStatus, control.failure, 0},
                         /*isFinal=*/false));
     standIn.await(/*seconds=*/3, verdict);
   }
-  // Without an agent, one of the ranks prints.
+  // An agent prints by itself; without one, one of the ranks does.
   NodeBlock &node = ctx.memory.control->node;
   bool isAlone = node.hasStandIn.load() != 0;
-  if (agent || (isAlone && node.hasPrinted.exchange(1) == 0))
+  if (!agent && isAlone && node.hasPrinted.exchange(1) == 0)
     fprintf(stderr, "tessera: error: %s\n",
             verdict.text.empty() ? control.failure : verdict.text.c_str());
   return failureExitCode(control, TESSERA_RT_LOST_RANK);
@@ -402,7 +400,7 @@ int tessera::rt::joinRanks(const Environment &environment,
     agent =
         std::make_unique<Agent>(ctx.memory, manifest, options, environment.job);
     ctx.agentWake = agent->wake();
-    agent->start();
+    agent->start(/*prints=*/true);
   }
   const ControlBlock &control = *ctx.memory.control;
   int status =
