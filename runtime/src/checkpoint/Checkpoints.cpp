@@ -332,6 +332,18 @@ Status Checkpoints::endWriter() {
                        : fail(ctx, statusOfFailure(error), error);
 }
 
+/// Lets rank 0 know the checksums of this rank's files, and then that they are
+/// written.
+std::string Checkpoints::shareWritten() {
+  const RankBlock &block = ctx->block();
+  bool isLost = ctx->mirror &&
+                (ctx->mirror->write(0, block.checkpointSums,
+                                    int64_t(sizeof(block.checkpointSums))) ||
+                 ctx->mirror->write(0, &block.checkpointWritten,
+                                    int64_t(sizeof(block.checkpointWritten))));
+  return isLost ? "the run ends" : "";
+}
+
 Status Checkpoints::begin(int64_t steps, bool isBesideSteps) {
   double now = monotonicSeconds();
   if (Status status = endWriter())
@@ -352,12 +364,8 @@ Status Checkpoints::begin(int64_t steps, bool isBesideSteps) {
                   const std::vector<uint64_t> &sums = writer->sums();
                   std::copy(sums.begin(), sums.end(), block.checkpointSums);
                   block.checkpointWritten.store(position.step);
-                  if (ctx->mirror) {
-                    ctx->mirror->write(0, block.checkpointSums,
-                                       std::end(block.checkpointSums));
-                    ctx->mirror->write(0, &block.checkpointWritten,
-                                       &block.checkpointWritten + 1);
-                  }
+                  if (std::string lost = shareWritten(); !lost.empty())
+                    return lost;
                   return ctx->rank == 0 ? commit(position, now) : std::string();
                 });
   begunAt = now;

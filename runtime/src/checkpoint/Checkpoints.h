@@ -74,6 +74,7 @@ private:
   std::string checkPosition() const;
   bool isDue(int64_t step, double now) const;
   Status begin(int64_t steps, bool isBesideSteps);
+  std::string shareWritten();
   Status endWriter();
   Status openRecord();
   Status closeRecord(int64_t steps);

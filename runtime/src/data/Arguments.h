@@ -48,11 +48,11 @@ Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,
                       const Options &options,
                       std::vector<Comparison> &comparisons);
 
-/// Makes all ranks' blocks of these values readable by all.
+/// Makes all ranks' blocks of these values readable on node 0.
 Status fetchValues(tessera_rt_context *ctx,
                    const std::vector<const Value *> &values);
 
-/// Assembles a value in its logical shape from all arenas.
+/// Assembles a value in its logical shape from all arenas, on node 0.
 std::vector<uint8_t> assemble(tessera_rt_context *ctx, const Value &value);
 
 /// Writes this rank's share of `values` (whole, read from all arenas) to

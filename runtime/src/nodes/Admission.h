@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RT_NODES_ADMISSION_H
-#define TESSERA_RT_NODES_ADMISSION_H
+#ifndef TESSERA_RT_SRC_ADMISSION_H
+#define TESSERA_RT_SRC_ADMISSION_H
 
 #include "nodes/ZeroMq.h"
 
@@ -52,4 +52,4 @@ std::thread startWithoutSignals(std::function<void()> run);
 
 } // namespace tessera::rt
 
-#endif // TESSERA_RT_NODES_ADMISSION_H
+#endif // TESSERA_RT_SRC_ADMISSION_H

@@ -14,8 +14,6 @@
 #include "Interfaces.h"
 #include "StandIn.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <sys/eventfd.h>
@@ -28,8 +26,6 @@ using namespace tessera::rt;
 static constexpr double statesInterval = 1, seekInterval = 0.2;
 /// Seconds between two hellos of a node that has not been let in.
 static constexpr double helloInterval = 1;
-/// Seconds without a word from the root, after which it is lost.
-static constexpr double silence = 15;
 /// Seconds that an agent waits for the verdict about its ranks' failure, and
 /// the root for the good-byes of all nodes.
 static constexpr double verdictPatience = 5, farewellPatience = 10;
@@ -352,7 +348,8 @@ void Agent::watchNodes(double now) {
   if (root) {
     root->countCommitted(memory.control->committed.load());
     root->tick(now);
-  } else if (isWelcome && !hasLeft && now - rootHeardAt > silence) {
+  } else if (isWelcome && !hasLeft &&
+             now - rootHeardAt > Root::Patience().silence) {
     loseRoot(format("has not been heard of for %.0f s", now - rootHeardAt));
   }
 }

@@ -92,7 +92,7 @@ private:
   uint64_t meetsSent = 0;
   double begin = 0, soughtAt = 0, helloAt = 0, statesAt = 0, rootHeardAt = 0,
          failedAt = 0, leftAt = 0;
-  /// What rank 0 did last.
+  /// The last known state of rank 0.
   RankSnapshot firstRank;
   Verdict verdict;
 };

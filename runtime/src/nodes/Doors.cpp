@@ -140,9 +140,9 @@ private:
   /// An agent that is, or lately was, connected.
   struct Peer {
     std::string id;
-    /// When its connection was found to have ended.
+    /// Time at which its connection was found to have ended.
     double lostSince = never;
-    /// When to look at it next, and when to stop looking.
+    /// Times of the next look at it, and of the last one.
     double nextLook = never, lastLook = never;
     /// False after its connection came back, until a message comes by it: the
     /// end of the new one would go unnoticed.
@@ -358,7 +358,8 @@ private:
   bool connected = false, refused = false;
   /// The root has another agent of this node.
   bool turnedAway = false;
-  /// When the connection ended; never: it stands, or was reported as gone.
+  /// Time at which the connection ended; never: it stands, or was reported as
+  /// gone.
   double lostSince = never;
 };
 } // namespace

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RT_NODES_DOORS_H
-#define TESSERA_RT_NODES_DOORS_H
+#ifndef TESSERA_RT_SRC_DOORS_H
+#define TESSERA_RT_SRC_DOORS_H
 
 #include "nodes/JobKey.h"
 
@@ -46,7 +46,7 @@ struct DoorEvent {
   std::string message;
 };
 
-/// Where agents reach the root, and with what.
+/// The address and the key by which agents reach the root.
 struct RootAddress {
   std::string endpoint; ///< "tcp://10.0.0.1:4711"
   JobKey key;
@@ -103,4 +103,4 @@ void waitForDoors(RootDoor *root, AgentDoor *agent, int wake, double seconds);
 
 } // namespace tessera::rt
 
-#endif // TESSERA_RT_NODES_DOORS_H
+#endif // TESSERA_RT_SRC_DOORS_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RT_NODES_JOBKEY_H
-#define TESSERA_RT_NODES_JOBKEY_H
+#ifndef TESSERA_RT_SRC_JOBKEY_H
+#define TESSERA_RT_SRC_JOBKEY_H
 
 #include <cstdint>
 #include <string>
@@ -44,4 +44,4 @@ std::string writeKeyFile(const std::string &path, const JobKey &key);
 
 } // namespace tessera::rt
 
-#endif // TESSERA_RT_NODES_JOBKEY_H
+#endif // TESSERA_RT_SRC_JOBKEY_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RT_NODES_LINK_H
-#define TESSERA_RT_NODES_LINK_H
+#ifndef TESSERA_RT_SRC_LINK_H
+#define TESSERA_RT_SRC_LINK_H
 
 #include <cstddef>
 #include <functional>
@@ -73,4 +73,4 @@ std::unique_ptr<Link> openLink(const LinkSetup &setup, Link::Receive receive,
 
 } // namespace tessera::rt
 
-#endif // TESSERA_RT_NODES_LINK_H
+#endif // TESSERA_RT_SRC_LINK_H

@@ -43,16 +43,16 @@ struct StepFacts {
   void add(const StepFacts &later);
 };
 
-/// What a node gives to a meet, and what it gets.
+/// The facts of a node in a meet, and its result.
 struct MeetFacts {
-  // What any node may ask for.
+  // Requests of any node.
   /// A signal that asks for an end; 0: there was none.
   int32_t stopSignal = 0;
   int32_t asksCheckpoint = 0;
-  /// A file of the checkpoint that is tried is damaged.
+  /// 1 if a file of the checkpoint to load is damaged.
   int32_t isDamaged = 0;
 
-  // What rank 0 has decided; see ControlBlock.
+  // Decisions of rank 0; see ControlBlock.
   int32_t stopDecided = 0;
   int32_t exitCode = 0;
   int64_t checkpointBegins = -1, checkpointTried = -1, committed = 0;

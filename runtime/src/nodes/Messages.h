@@ -47,7 +47,7 @@ struct Hello {
 
 /// The root's answer once all nodes are there.
 struct Welcome {
-  /// What opens the doors of ranks' links.
+  /// The secret that opens ranks' links.
   std::string token;
   /// Names of the nodes' hosts.
   std::vector<std::string> hosts;
@@ -78,7 +78,7 @@ struct States {
   std::vector<RankSnapshot> ranks;
 };
 
-/// Why the job stops, as a node sees it or as the root has decided.
+/// The reason why the job stops, as a node sees it or as the root has decided.
 struct Verdict {
   Status status = TESSERA_RT_OK;
   std::string text;
@@ -93,7 +93,7 @@ struct LateMessage {
   /// The rank that it waits for, or waitsForNodes.
   int32_t missing = 0;
   double waited = 0;
-  /// What it waits in.
+  /// The operation or barrier that it waits in.
   std::string what;
 };
 

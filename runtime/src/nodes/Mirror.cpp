@@ -217,11 +217,16 @@ Status Mirror::put(int node, const void *at, int64_t bytes) {
   return sendParts(node, static_cast<const uint8_t *>(at), {{0, bytes, 0, 1}});
 }
 
-void Mirror::write(int node, const void *begin, const void *end) {
-  auto *from = static_cast<const uint8_t *>(begin);
-  if (node != ctx->memory.place.node)
-    sendParts(node, from,
-              {{0, static_cast<const uint8_t *>(end) - from, 0, 1}});
+Status Mirror::write(int node, const void *at, int64_t bytes) {
+  if (node == ctx->memory.place.node)
+    return TESSERA_RT_OK;
+  LinkMessage message;
+  message.kind = LinkMessage::Data;
+  message.rank = ctx->rank;
+  message.offset = static_cast<const uint8_t *>(at) - ctx->memory.base;
+  message.bytes = bytes;
+  message.count = 1;
+  return send(node, message, at, size_t(bytes), /*copies=*/true);
 }
 
 Status Mirror::flush() {

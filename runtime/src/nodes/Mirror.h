@@ -92,12 +92,13 @@ public:
   Status put(int node, const void *at, int64_t bytes);
   /// Waits until the nodes have all that this rank has put.
   Status flush();
-  /// Sends [begin, end) of this rank's memory to a node, after all that it sent
-  /// before. Any thread may call it; the memory must not change for a while.
-  void write(int node, const void *begin, const void *end);
+  /// Sends a part of this rank's memory, of at most Link::longestData bytes, to
+  /// a node. It is copied, and arrives after all that was sent before. Any
+  /// thread may call it.
+  Status write(int node, const void *at, int64_t bytes);
 
 private:
-  /// What came for a slot that is not free yet.
+  /// A message about a slot that is not free yet.
   struct Held {
     LinkMessage message;
     std::vector<uint8_t> data;

@@ -43,7 +43,8 @@ public:
   struct Patience {
     /// Time until all nodes are there.
     double join = 60;
-    /// Time without a word from a node, after which it is lost.
+    /// Time without a word from a node, or at a node from the root, after which
+    /// it is lost.
     double silence = 15;
     /// Time for nodes to say what their ranks do.
     double states = 3;
@@ -82,7 +83,7 @@ private:
   std::string name(int rank) const;
   std::string nameNode(int node) const;
 
-  /// What the root knows of a node.
+  /// A node as the root knows it.
   struct Member {
     bool isHere = false, isLost = false, isGone = false;
     Hello hello;

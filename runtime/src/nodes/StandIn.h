@@ -20,10 +20,11 @@
 
 namespace tessera::rt {
 
-/// What the ranks of this node do now.
+/// Returns the states of this node's ranks.
 States findStates(const SharedMemory &memory);
 
-/// The number by which a rank that stands in opens the root's door, and back.
+/// The number of a rank that stands in, at the root's door: those of nodes come
+/// first.
 inline int standInNumber(const Placement &place, int rank) {
   return place.nodes + rank;
 }

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RT_NODES_ZEROMQ_H
-#define TESSERA_RT_NODES_ZEROMQ_H
+#ifndef TESSERA_RT_SRC_ZEROMQ_H
+#define TESSERA_RT_SRC_ZEROMQ_H
 
 #include "nodes/ZeroMqApi.h"
 
@@ -134,4 +134,4 @@ std::string publicKeyOf(const uint8_t (&secret)[32]);
 } // namespace zmq
 } // namespace tessera::rt
 
-#endif // TESSERA_RT_NODES_ZEROMQ_H
+#endif // TESSERA_RT_SRC_ZEROMQ_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_RT_NODES_ZEROMQAPI_H
-#define TESSERA_RT_NODES_ZEROMQAPI_H
+#ifndef TESSERA_RT_SRC_ZEROMQAPI_H
+#define TESSERA_RT_SRC_ZEROMQAPI_H
 
 #include "support/Libraries.h"
 
@@ -61,7 +61,7 @@ enum ContextOption : int { MaxSockets = 2 };
 enum MessageOption : int { More = 1, SourceFd = 2 };
 enum Flag : int { DontWait = 1, SendMore = 2 };
 
-/// What a monitor tells of a socket's connections.
+/// Events of a socket's connections.
 enum Event : int {
   Disconnected = 0x0200,
   HandshakeFailedNoDetail = 0x0800,
@@ -126,4 +126,4 @@ struct Api {
 
 } // namespace tessera::rt::zmq
 
-#endif // TESSERA_RT_NODES_ZEROMQAPI_H
+#endif // TESSERA_RT_SRC_ZEROMQAPI_H

@@ -79,7 +79,7 @@ private:
   Socket listener;
   std::deque<Sender> senders;
   std::string boundTo;
-  /// Where parts of a message go that arrived at an unaligned address.
+  /// Copies of parts that arrived at an unaligned address.
   std::vector<uint64_t> alignedFirst, alignedSecond;
   std::thread thread;
 };
@@ -242,7 +242,7 @@ bool ZeroMqLink::receiveMessage(int flags) {
 }
 
 void ZeroMqLink::run() {
-  // So many messages may come between two calls of `idle`.
+  // The most messages between two calls of `idle`.
   constexpr int batch = 16;
   int timeout = -1;
   for (;;) {

@@ -198,7 +198,7 @@ struct CheckpointUse {
   double commitSeconds = 0;
 };
 
-/// What a rank reports. Ranks of other nodes send it to node 0.
+/// The numbers that a rank reports. Ranks of other nodes send them to node 0.
 struct RankNumbers {
   // Numbers of the last step; valid from its end to the start of the next.
   /// Time of the node's monotonic clock at its begin.
@@ -288,15 +288,15 @@ struct alignas(64) RankBlock {
   RankNumbers numbers;
 };
 
-/// What a node's first rank and its agent, which speaks to other nodes, tell
-/// each other.
+/// Messages between a node's first rank and its agent, which speaks to other
+/// nodes.
 struct NodeBlock {
   /// 1 once the agent has met all other nodes; the fields below are then valid.
   std::atomic<uint32_t> isJoined{0};
   /// The address at which this node's ranks listen, and what opens their doors.
   char address[64] = {};
   char token[96] = {};
-  /// Where the root is, and the bytes of the job's key.
+  /// The address of the root, and the bytes of the job's key.
   char rootEndpoint[64] = {};
   uint8_t rootKey[64] = {};
 

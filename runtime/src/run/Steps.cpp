@@ -99,7 +99,7 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
   if (batch.source.isOpen())
     if (Status status = fillTokens(ctx, manifest, data.inputs, batch))
       return status;
-  // What rank 0 has of other nodes' ranks must not change before it is read.
+  // Rank 0 must have read the numbers of other nodes' ranks before they change.
   bool isShared = !ctx->memory.place.isAcrossNodes() ||
                   ctx->memory.tables.layers > 0 || manifest.pipeline.stages > 0;
   if (Status status = isShared ? barrier(ctx, BarrierArguments)

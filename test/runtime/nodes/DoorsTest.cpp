@@ -339,7 +339,7 @@ TEST_F(Doors, listen_on_addresses_of_ipv6) {
 }
 
 TEST_F(Doors, keep_strangers_out) {
-  // What a proper agent says, for the strangers to say again.
+  // The bytes of a proper agent, for strangers to send again.
   Recorder recorder(portOf(root->endpoint()));
   auto recorded = connect(7, {recorder.endpoint(), key});
   exchange(*recorded, 7, "recorded");
