@@ -48,7 +48,8 @@ std::string run(tessera_rt_context *ctx) {
                  .run(ctx, 0, 1, 0, largest);
            }));
     report("all_gather", bytes, measure(ctx, repeats, [&] {
-             allGather(all, TESSERA_RT_F32, 1, bytes / 4 / ctx->ranks)
+             allGather(all, TESSERA_RT_F32, 1,
+                       std::max<int64_t>(1, bytes / 4 / ctx->ranks))
                  .run(ctx, 0, 2, 0, largest);
            }));
   }

@@ -1,4 +1,4 @@
-"""Collectives between two nodes of one rank each, against gloo (torch) and raw TCP.
+"""Collectives between two nodes, of one rank each by default, against gloo (torch) and raw TCP.
 
 The nodes are namespaces of this machine (test/nodes/nodes.py). Each round runs both; a line has
 the medians of their times and of their ratios. Others have times of the raw network: 64 MiB each
@@ -32,8 +32,8 @@ def measure(name, size_in_bytes, repeats, body):
         print(json.dumps({"name": name, "bytes": size_in_bytes, "us": us}), flush=True)
 for count, repeats in ((8, 300), (64 << 20, 3)):
     x = torch.zeros(count // 4)
-    part = torch.zeros(count // 4 // size)
-    whole = torch.zeros(count // 4)
+    part = torch.zeros(max(1, count // 4 // size))
+    whole = torch.zeros(part.numel() * size)
     measure("all_reduce", count, repeats, lambda: dist.all_reduce(x))
     measure("all_gather", count, repeats, lambda: dist.all_gather_into_tensor(whole, part))
 measure("barrier", 0, 300, dist.barrier)
@@ -92,23 +92,26 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default="build")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--ranks-per-node", type=int, default=1)
     parser.add_argument("--python", default=os.environ.get("TESSERA_TORCH_PYTHON", sys.executable))
     options = parser.parse_args()
     program = os.path.abspath(options.build) + "/bin/nodes"
     ours, gloo, raw = [], [], []
+    each = options.ranks_per_node
     with Nodes(2) as nodes, tempfile.TemporaryDirectory() as folder:
-        variables = {"MASTER_ADDR": "node0", "MASTER_PORT": "29400", "WORLD_SIZE": "2",
+        variables = {"MASTER_ADDR": "node0", "MASTER_PORT": "29400", "WORLD_SIZE": str(2 * each),
                      "GLOO_SOCKET_IFNAME": "eth0"}
         for _ in range(options.rounds):
-            ours.append(times([nodes[i].start([program, i, 2, 1, folder]) for i in (0, 1)]))
-            gloo.append(times([nodes[i].start([options.python, "-c", GLOO],
-                                              env=dict(variables, RANK=str(i))) for i in (0, 1)]))
+            ours.append(times([nodes[i].start([program, i, 2, each, folder]) for i in (0, 1)]))
+            gloo.append(times([nodes[rank // each].start([options.python, "-c", GLOO],
+                                                         env=dict(variables, RANK=str(rank)))
+                               for rank in range(2 * each)]))
             raw.append(times([nodes[i].start([sys.executable, "-c", RAW, role, "node0"])
                               for i, role in ((0, "server"), (1, "client"))]))
     for key in ours[0]:
         pairs = [(a[key], b[key]) for a, b in zip(ours, gloo)]
         print(json.dumps({
-            "name": key[0], "bytes": key[1],
+            "name": key[0], "bytes": key[1], "ranks": 2 * each,
             "us": round(statistics.median(a for a, _ in pairs), 1),
             "gloo_us": round(statistics.median(b for _, b in pairs), 1),
             "ratio": round(statistics.median(a / b for a, b in pairs), 3)}))

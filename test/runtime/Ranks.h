@@ -33,6 +33,8 @@ struct RankSetup {
   int threads = 1;
   double timeout = 20;
   int64_t restarts = 0;
+  /// Nodes that the ranks are on; 0: TESSERA_TEST_NODES, or one.
+  int nodes = 0;
   /// Number of a list's entries; lists are then stamped.
   int64_t entries = 0;
   /// Arguments of the program that the ranks have.
@@ -88,8 +90,8 @@ inline int launchNodes(const Manifest &manifest, const Options &options,
 }
 
 /// Runs `body` on forked ranks. Returns the exit status of the launcher, which
-/// prints the first failure to standard error. With TESSERA_TEST_NODES=N the
-/// ranks are on N nodes, which are processes of this machine.
+/// prints the first failure to standard error. Several nodes are processes of
+/// this machine.
 inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   Manifest manifest;
   manifest.program = "test";
@@ -103,15 +105,16 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   options.timeouts.setAll(setup.timeout);
   options.restarts = setup.restarts;
   currentFunction() = &body;
-  const char *nodes = getenv("TESSERA_TEST_NODES");
-  if (!nodes)
+  const char *given = getenv("TESSERA_TEST_NODES");
+  int nodes = setup.nodes > 0 ? setup.nodes : given ? atoi(given) : 1;
+  if (nodes <= 1)
     return launchRanks(manifest, options, runCurrent, onOneNode(setup.ranks));
   char folder[] = "/tmp/tessera-nodes-XXXXXX";
   if (!mkdtemp(folder))
     return 1;
   options.rendezvous = folder;
   options.interface = "lo";
-  int status = launchNodes(manifest, options, atoi(nodes));
+  int status = launchNodes(manifest, options, nodes);
   // It is empty unless a root has left its file.
   return rmdir(folder) == 0 ? status : 1;
 }

@@ -107,6 +107,12 @@ struct CpuKernels {
   /// destination[i] = reduction over sources in order; bf16 and f16 in f32.
   void (*reduce)(int32_t dtype, int32_t reduction, const void *const *sources,
                  int numSources, void *destination, int64_t count);
+  /// One part of such a reduction: begins with `carry`, if it is not null, and
+  /// leaves a carry if `isPartial`. A carry is of accumulatedSize(dtype) bytes
+  /// an element: f32 for bf16 and f16, else of the type itself.
+  void (*reducePart)(int32_t dtype, int32_t reduction, const void *carry,
+                     const void *const *sources, int numSources,
+                     void *destination, bool isPartial, int64_t count);
 
   /// Values `first` .. first + count - 1 of the stream `key`; see Random.h.
   void (*normal)(uint64_t key, int64_t first, int64_t count, float mean,

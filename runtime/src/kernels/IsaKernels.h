@@ -19,6 +19,9 @@ namespace tessera::rt::TESSERA_RT_ISA {
 
 void reduce(int32_t dtype, int32_t reduction, const void *const *sources,
             int numSources, void *destination, int64_t count);
+void reducePart(int32_t dtype, int32_t reduction, const void *carry,
+                const void *const *sources, int numSources, void *destination,
+                bool isPartial, int64_t count);
 void bf16ToF32(const uint16_t *source, float *destination, int64_t count);
 void f32ToBf16(const float *source, uint16_t *destination, int64_t count);
 void f32ToF16(const float *source, _Float16 *destination, int64_t count);

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Reduces several sources into one destination, block by block, so that the
-// accumulators stay in the first-level cache. Sources are added in order.
+// accumulators stay in the first-level cache. Sources are added in order, after
+// a carry if there is one, so a sum in several parts has the bits of one sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,71 +66,94 @@ struct Min {
   }
 };
 
-template <typename Type, typename Op>
-void reduceTyped(const void *const *sources, int numSources, void *destination,
-                 int64_t count) {
+/// The operands of a reduction; see `reducePart` of CpuKernels.
+struct Parts {
+  const void *carry;
+  const void *const *sources;
+  int numSources;
+  void *destination;
+  bool isPartial;
+  int64_t count;
+};
+
+template <typename Type, typename Op> void reduceTyped(const Parts &parts) {
   using Stored = typename Type::Stored;
   using Accumulated = typename Type::Accumulated;
   constexpr int64_t block = 1024;
   Accumulated sum[block];
-  for (int64_t begin = 0; begin < count; begin += block) {
-    int64_t size = count - begin < block ? count - begin : block;
-    const Stored *first = static_cast<const Stored *>(sources[0]) + begin;
-    for (int64_t i = 0; i < size; ++i)
-      sum[i] = Type::widen(first[i]);
-    for (int s = 1; s < numSources; ++s) {
-      const Stored *next = static_cast<const Stored *>(sources[s]) + begin;
+  for (int64_t begin = 0; begin < parts.count; begin += block) {
+    int64_t size = parts.count - begin < block ? parts.count - begin : block;
+    auto sourceAt = [&](int s) {
+      return static_cast<const Stored *>(parts.sources[s]) + begin;
+    };
+    int next = 0;
+    if (parts.carry) {
+      auto *carry = static_cast<const Accumulated *>(parts.carry) + begin;
       for (int64_t i = 0; i < size; ++i)
-        sum[i] = Op::apply(sum[i], Accumulated(Type::widen(next[i])));
+        sum[i] = carry[i];
+    } else {
+      const Stored *first = sourceAt(next++);
+      for (int64_t i = 0; i < size; ++i)
+        sum[i] = Type::widen(first[i]);
     }
-    Stored *out = static_cast<Stored *>(destination) + begin;
+    for (; next < parts.numSources; ++next) {
+      const Stored *source = sourceAt(next);
+      for (int64_t i = 0; i < size; ++i)
+        sum[i] = Op::apply(sum[i], Accumulated(Type::widen(source[i])));
+    }
+    if (parts.isPartial) {
+      auto *out = static_cast<Accumulated *>(parts.destination) + begin;
+      for (int64_t i = 0; i < size; ++i)
+        out[i] = sum[i];
+      continue;
+    }
+    Stored *out = static_cast<Stored *>(parts.destination) + begin;
     for (int64_t i = 0; i < size; ++i)
       out[i] = Type::narrow(sum[i]);
   }
 }
 
 template <typename Type>
-void reduceWith(int32_t reduction, const void *const *sources, int numSources,
-                void *destination, int64_t count) {
+void reduceWith(int32_t reduction, const Parts &parts) {
   if (reduction == TESSERA_RT_MAX)
-    reduceTyped<Type, Max>(sources, numSources, destination, count);
+    reduceTyped<Type, Max>(parts);
   else if (reduction == TESSERA_RT_MIN)
-    reduceTyped<Type, Min>(sources, numSources, destination, count);
+    reduceTyped<Type, Min>(parts);
   else
-    reduceTyped<Type, Sum>(sources, numSources, destination, count);
+    reduceTyped<Type, Sum>(parts);
 }
 } // namespace
 
-void reduce(int32_t dtype, int32_t reduction, const void *const *sources,
-            int numSources, void *destination, int64_t count) {
+void reducePart(int32_t dtype, int32_t reduction, const void *carry,
+                const void *const *sources, int numSources, void *destination,
+                bool isPartial, int64_t count) {
+  Parts parts{carry, sources, numSources, destination, isPartial, count};
   switch (dtype) {
   case TESSERA_RT_F32:
-    return reduceWith<Plain<float>>(reduction, sources, numSources, destination,
-                                    count);
+    return reduceWith<Plain<float>>(reduction, parts);
   case TESSERA_RT_BF16:
-    return reduceWith<BFloat>(reduction, sources, numSources, destination,
-                              count);
+    return reduceWith<BFloat>(reduction, parts);
   case TESSERA_RT_F16:
-    return reduceWith<Half>(reduction, sources, numSources, destination, count);
+    return reduceWith<Half>(reduction, parts);
   case TESSERA_RT_F64:
-    return reduceWith<Plain<double>>(reduction, sources, numSources,
-                                     destination, count);
+    return reduceWith<Plain<double>>(reduction, parts);
   case TESSERA_RT_I1:
-    return reduceWith<Truth>(reduction, sources, numSources, destination,
-                             count);
+    return reduceWith<Truth>(reduction, parts);
   case TESSERA_RT_I8:
-    return reduceWith<Plain<int8_t>>(reduction, sources, numSources,
-                                     destination, count);
+    return reduceWith<Plain<int8_t>>(reduction, parts);
   case TESSERA_RT_I16:
-    return reduceWith<Plain<int16_t>>(reduction, sources, numSources,
-                                      destination, count);
+    return reduceWith<Plain<int16_t>>(reduction, parts);
   case TESSERA_RT_I32:
-    return reduceWith<Plain<int32_t>>(reduction, sources, numSources,
-                                      destination, count);
+    return reduceWith<Plain<int32_t>>(reduction, parts);
   default:
-    return reduceWith<Plain<int64_t>>(reduction, sources, numSources,
-                                      destination, count);
+    return reduceWith<Plain<int64_t>>(reduction, parts);
   }
+}
+
+void reduce(int32_t dtype, int32_t reduction, const void *const *sources,
+            int numSources, void *destination, int64_t count) {
+  reducePart(dtype, reduction, /*carry=*/nullptr, sources, numSources,
+             destination, /*isPartial=*/false, count);
 }
 
 void bf16ToF32(const uint16_t *source, float *destination, int64_t count) {

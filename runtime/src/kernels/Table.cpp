@@ -24,6 +24,7 @@ static constexpr int64_t blockDepth = 768;
 const tessera::rt::CpuKernels tessera::rt::TESSERA_RT_ISA::table = {
     TESSERA_RT_STRING(TESSERA_RT_ISA),
     reduce,
+    reducePart,
     normal,
     uniform,
     {GemmTile::rows, GemmTile::columns, blockDepth, packedDepth, packA, packB,

@@ -86,6 +86,7 @@ uint32_t Mirror::countReaders(const Operation &op) const {
 
 Status Mirror::send(int node, const LinkMessage &message, const void *data,
                     size_t bytes, bool copies) {
+  sent.fetch_add(int64_t(sizeof(message) + bytes), std::memory_order_relaxed);
   std::string error =
       link->send(node, &message, sizeof(message), data, bytes, copies);
   return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
@@ -163,7 +164,7 @@ Status Mirror::post(int32_t slot, const Operation &op) {
     message.destinationOffset = op.destinationOffset;
     message.header = op.header;
     message.isInInbox = !staysInPlace(op);
-    if (staysInPlace(op))
+    if (staysInPlace(op) && op.nodeSum.nodes == 0)
       if (Status status = sendParts(node, source, findSourceParts(op, readers)))
         return status;
     message.bytes = message.isInInbox ? op.sourceBytes : 0;
@@ -193,6 +194,24 @@ Status Mirror::postReduced(int32_t slot, const Operation &op) {
       return status;
   }
   return TESSERA_RT_OK;
+}
+
+Status Mirror::sendSum(LinkMessage::Kind kind, int target, int32_t slot,
+                       const Operation &op, const uint8_t *place,
+                       const uint8_t *data, int64_t bytes, int64_t elements,
+                       bool copies) {
+  LinkMessage message;
+  message.kind = kind;
+  message.rank = ctx->rank;
+  message.slot = slot;
+  message.ticket = op.ticket;
+  message.offset = place - ctx->memory.base;
+  message.bytes = bytes;
+  message.count = 1;
+  message.target = target;
+  message.elements = elements;
+  return send(ctx->memory.place.nodeOf(target), message, data, size_t(bytes),
+              copies);
 }
 
 Status Mirror::release(int owner, int32_t slot) {
@@ -258,7 +277,11 @@ bool Mirror::isValid(const LinkMessage &m, size_t bytes) const {
   if (m.kind == LinkMessage::Post)
     return m.bytes == int64_t(bytes) && m.bytes <= inboxBytes &&
            (m.bytes == 0 || m.isInInbox);
-  if (m.kind != LinkMessage::Data)
+  bool isSum = m.kind == LinkMessage::Partial || m.kind == LinkMessage::Result;
+  if (isSum && (m.target < 0 || m.target >= place.ranks() ||
+                !place.isHere(m.target) || m.elements < 0))
+    return false;
+  if (m.kind != LinkMessage::Data && !isSum)
     return m.kind > LinkMessage::Data && m.kind <= LinkMessage::Flushed;
   int64_t limit = ctx->memory.bytes;
   return m.count >= 1 && m.bytes >= 1 && m.stride >= 0 && m.offset >= 0 &&
@@ -283,8 +306,11 @@ void Mirror::receive(const void *header, size_t headerBytes, const void *data,
 }
 
 bool Mirror::isBehindHeld(const LinkMessage &message, size_t end) const {
-  // Only these two are about a slot of their sender.
-  if (message.kind != LinkMessage::Post && message.kind != LinkMessage::Reduced)
+  // Only these are about a slot of their sender.
+  if (message.kind != LinkMessage::Post &&
+      message.kind != LinkMessage::Reduced &&
+      message.kind != LinkMessage::Partial &&
+      message.kind != LinkMessage::Result)
     return false;
   return std::any_of(held.begin(), held.begin() + long(end),
                      [&](const Held &before) {
@@ -309,6 +335,8 @@ bool Mirror::tryPost(const LinkMessage &message, const uint8_t *data) {
   entry.isInInbox = message.isInInbox != 0;
   entry.acknowledged.store(0, std::memory_order_relaxed);
   entry.phase.store(0, std::memory_order_relaxed);
+  entry.partials.store(0, std::memory_order_relaxed);
+  entry.results.store(0, std::memory_order_relaxed);
   block.tickets[message.slot].store(message.ticket);
   ringNode();
   return true;
@@ -330,6 +358,16 @@ bool Mirror::take(const LinkMessage &message, const uint8_t *data) {
       memcpy(ctx->memory.base + message.offset + i * message.stride,
              data + i * message.bytes, size_t(message.bytes));
     break;
+  case LinkMessage::Partial:
+  case LinkMessage::Result: {
+    memcpy(ctx->memory.base + message.offset, data, size_t(message.bytes));
+    Entry &entry = block.entries[message.slot];
+    auto &come =
+        message.kind == LinkMessage::Partial ? entry.partials : entry.results;
+    come.store(message.elements);
+    ringDoorbell(ctx->memory.blocks[message.target]);
+    break;
+  }
   case LinkMessage::Reduced:
     block.entries[message.slot].phase.store(1);
     ringNode();

@@ -46,6 +46,10 @@ struct LinkMessage {
     Data,
     /// The rank's part of an all_reduce is in its destination.
     Reduced,
+    /// Data at `offset`, a piece of a sum that goes from node to node: partial
+    /// sums, or results. With it, `elements` have come for the member `target`.
+    Partial,
+    Result,
     /// All readers of a node have read the operation of the receiver's side.
     Read,
     /// Asks for an answer once all messages so far have been taken.
@@ -61,6 +65,8 @@ struct LinkMessage {
   int64_t offset = 0, bytes = 0, stride = 0, count = 0;
   int64_t sourceOffset = 0, destinationOffset = 0;
   int32_t isInInbox = 0;
+  int32_t target = 0;
+  int64_t elements = 0;
   Header header;
 };
 
@@ -83,6 +89,11 @@ public:
   Status post(int32_t slot, const Operation &op);
   /// Sends this rank's part of an all_reduce, and says that it is there.
   Status postReduced(int32_t slot, const Operation &op);
+  /// Sends a piece of a sum to a rank of another node, where it appears at a
+  /// place of this rank's memory. `elements` have been sent then.
+  Status sendSum(LinkMessage::Kind kind, int target, int32_t slot,
+                 const Operation &op, const uint8_t *place, const uint8_t *data,
+                 int64_t bytes, int64_t elements, bool copies);
   /// Frees the operation of another node's rank, which all readers of this node
   /// have read.
   Status release(int owner, int32_t slot);
@@ -96,6 +107,9 @@ public:
   /// a node. It is copied, and arrives after all that was sent before. Any
   /// thread may call it.
   Status write(int node, const void *at, int64_t bytes);
+
+  /// Bytes that this rank has sent to other nodes, headers included.
+  int64_t sentBytes() const { return sent.load(std::memory_order_relaxed); }
 
 private:
   /// A message about a slot that is not free yet.
@@ -128,6 +142,7 @@ private:
 
   tessera_rt_context *ctx;
   std::unique_ptr<Link> link;
+  std::atomic<int64_t> sent{0};
   std::deque<Held> held;
   /// Nodes that have something unanswered, and the flushes asked and answered.
   std::vector<bool> hasPut;

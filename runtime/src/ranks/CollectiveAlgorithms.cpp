@@ -109,7 +109,7 @@ static int64_t moveScatter(tessera_rt_context *ctx, Operation &op,
                             members, destination + i * bytes, op.inner);
       }
     });
-    return op.outer * bytes * (members - 1);
+    return bytesToReduce(op);
   }
   for (int64_t i = 0; i < op.outer; ++i) {
     for (int j = 0; j < members; ++j)
@@ -117,15 +117,19 @@ static int64_t moveScatter(tessera_rt_context *ctx, Operation &op,
     reduceSources(ctx, op.header, sources.data(), members,
                   destination + i * bytes, op.inner);
   }
-  return op.outer * bytes * (members - 1);
+  return bytesToReduce(op);
+}
+
+void tessera::rt::getChunk(int64_t count, int64_t parts, int64_t part,
+                           int64_t &begin, int64_t &end) {
+  int64_t chunk = ((count + parts - 1) / parts + 15) / 16 * 16;
+  begin = std::min(chunk * part, count);
+  end = std::min(begin + chunk, count);
 }
 
 void tessera::rt::getReducedChunk(const Operation &op, int index,
                                   int64_t &begin, int64_t &end) {
-  int64_t members = op.group->size();
-  int64_t chunk = ((op.inner + members - 1) / members + 15) / 16 * 16;
-  begin = std::min(chunk * index, op.inner);
-  end = std::min(begin + chunk, op.inner);
+  getChunk(op.inner, op.group->size(), index, begin, end);
 }
 
 static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
@@ -141,7 +145,7 @@ static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
       destination = op.held.data();
     }
     reduceSources(ctx, op.header, peers, members, destination, count);
-    return count * size * (members - 1);
+    return bytesToReduce(op);
   }
   int64_t begin, end;
   getReducedChunk(op, op.group->index, begin, end);
@@ -150,23 +154,26 @@ static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
     sources[size_t(j)] = peers[j] + begin * size;
   reduceSources(ctx, op.header, sources.data(), members,
                 destination + begin * size, end - begin);
-  return (end - begin) * size * (members - 1);
+  return bytesToReduce(op);
 }
 
 void tessera::rt::gatherReduced(tessera_rt_context *ctx, Operation &op,
                                 const uint8_t *const *peers) {
-  int64_t size = dtypeSize(op.header.dtype), bytes = 0;
-  for (int j = 0; j < op.group->size(); ++j) {
-    if (j == op.group->index)
+  int64_t size = dtypeSize(op.header.dtype), begin, end;
+  int self = op.group->index;
+  // Each chunk is at one member, or at one of each node.
+  int chunks = op.nodeSum.nodes > 0 ? op.nodeSum.perNode : op.group->size();
+  int first = self / chunks * chunks;
+  for (int j = 0; j < chunks; ++j) {
+    if (first + j == self)
       continue;
-    int64_t begin, end;
-    getReducedChunk(op, j, begin, end);
+    getChunk(op.inner, chunks, j, begin, end);
     copyBytes(ctx, ctx->arena() + op.destinationOffset + begin * size,
-              peers[j] + begin * size, (end - begin) * size);
-    bytes += (end - begin) * size;
+              peers[first + j] + begin * size, (end - begin) * size);
   }
-  // The call itself is already counted in moveData.
-  countTraffic(ctx, op, 0, bytes);
+  // The call and the bytes of the first half are already counted.
+  getReducedChunk(op, self, begin, end);
+  countTraffic(ctx, op, 0, (op.inner - (end - begin)) * size);
 }
 
 static int64_t moveAllToAll(tessera_rt_context *ctx, Operation &op,
@@ -340,6 +347,13 @@ void tessera::rt::moveData(tessera_rt_context *ctx, Operation &op,
   if (op.kind == OpKind::Barrier)
     return;
   countTraffic(ctx, op, 1, received);
+}
+
+int64_t tessera::rt::bytesToReduce(const Operation &op) {
+  int64_t begin = 0, end = op.outer * op.inner;
+  if (op.kind == OpKind::AllReduce && isLargeReduce(op))
+    getReducedChunk(op, op.group->index, begin, end);
+  return (end - begin) * dtypeSize(op.header.dtype) * (op.group->size() - 1);
 }
 
 void tessera::rt::countTraffic(tessera_rt_context *ctx, const Operation &op,

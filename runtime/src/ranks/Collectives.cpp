@@ -14,6 +14,7 @@
 #include "host/HostTarget.h"
 #include "nodes/Meeting.h"
 #include "nodes/Mirror.h"
+#include "nodes/NodeSums.h"
 
 #include <cstring>
 #include <signal.h>
@@ -190,8 +191,10 @@ static Status finishOperation(tessera_rt_context *ctx,
   }
   op.sourceBytes = sourceCount * dtypeSize(call.dtype);
   op.isRead = op.readers > 0;
-  if (ctx->mirror)
+  if (ctx->mirror) {
     op.readers = ctx->mirror->countReaders(op);
+    op.nodeSum = findNodeSum(ctx->memory.place, op);
+  }
   return ctx->target->start(call.slot, op);
 }
 

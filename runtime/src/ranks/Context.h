@@ -34,6 +34,8 @@ enum class Stage {
   Free,
   /// Waits until the peers it needs have posted; then moves data.
   Matching,
+  /// Only a sum that goes from node to node: adds what comes.
+  Summing,
   /// Only a large all_reduce: waits for the peers' reduced parts.
   Gathering,
   /// Waits until all readers of this rank's source have finished.
@@ -50,6 +52,15 @@ struct TokenRows {
   int64_t width = 1, choices = 0, experts = 1;
   /// The block of each member, by group index.
   std::vector<int64_t> blocks;
+};
+
+/// A sum that goes from node to node; see nodes/NodeSums.h.
+struct NodeSum {
+  /// Nodes of the group, and members on each; no nodes: every member reads all
+  /// operands.
+  int nodes = 0, perNode = 0;
+  /// Elements of this rank's share that it has added, and whose result it has.
+  int64_t added = 0, finished = 0;
 };
 
 /// An operation between start and wait, as its own rank sees it.
@@ -72,6 +83,8 @@ struct Operation {
   int32_t splitDim = 0, concatDim = 0;
   /// Used by dispatch and combine.
   TokenRows tokens;
+  /// Used by all_reduce and reduce_scatter.
+  NodeSum nodeSum;
   /// The only peer (group index) this rank reads from; -1: none; -2: all.
   int readsFrom = -2;
   /// Acknowledgments that this rank awaits: of peers that read from it, and of
@@ -218,8 +231,11 @@ void gatherReduced(tessera_rt_context *ctx, Operation &op,
                    const uint8_t *const *peers);
 /// Whether an all_reduce works in two halves.
 bool isLargeReduce(const Operation &op);
+/// Elements [begin, end) of one of `parts` almost equal parts of `count`.
+void getChunk(int64_t count, int64_t parts, int64_t part, int64_t &begin,
+              int64_t &end);
 /// The elements [begin, end) of a large all_reduce that a member, by group
-/// index, reduces.
+/// index, reduces if every member reads all operands.
 void getReducedChunk(const Operation &op, int index, int64_t &begin,
                      int64_t &end);
 
@@ -231,6 +247,10 @@ Status awaitStateReader(tessera_rt_context *ctx);
 /// Records that the step is not over after `waited` seconds, with the rank that
 /// delays the others. For targets that run steps asynchronously.
 Status reportLateStep(tessera_rt_context *ctx, double waited);
+
+/// Bytes of other members' operands that this rank's share of a sum takes if
+/// every member reads all of them: what reports count, wherever members are.
+int64_t bytesToReduce(const Operation &op);
 
 /// Adds to the calls and received bytes of the report.
 void countTraffic(tessera_rt_context *ctx, const Operation &op, int64_t calls,

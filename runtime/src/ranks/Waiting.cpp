@@ -21,6 +21,7 @@
 #include "host/HostTarget.h"
 #include "nodes/Meeting.h"
 #include "nodes/Mirror.h"
+#include "nodes/NodeSums.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -152,10 +153,32 @@ static int missingPhase(tessera_rt_context *ctx, const Operation &op) {
   for (int index = 0; index < op.group->size(); ++index) {
     int slot = op.peerSlot[size_t(index)];
     int member = op.group->members[size_t(index)];
+    // A sum that goes from node to node is gathered within a node.
+    if (op.nodeSum.nodes > 0 && !ctx->memory.place.isHere(member))
+      continue;
     if (slot >= 0 && ctx->memory.blocks[member].entries[slot].phase.load() == 0)
       return member;
   }
   return -1;
+}
+
+/// Goes on after the data of `op` has been moved, or this rank's share of an
+/// all_reduce is at its destination.
+static Status leaveData(tessera_rt_context *ctx, int32_t slot, Operation &op) {
+  bool isInHalves =
+      !ctx->mover && op.kind == OpKind::AllReduce && isLargeReduce(op);
+  if (!isInHalves) {
+    op.stage = Stage::Draining;
+    return acknowledge(ctx, op);
+  }
+  op.stage = Stage::Gathering;
+  ctx->block().entries[slot].phase.store(1);
+  for (int member : op.group->members)
+    if (member != ctx->rank && ctx->memory.place.isHere(member))
+      ringDoorbell(ctx->memory.blocks[member]);
+  return ctx->mirror && op.nodeSum.nodes == 0
+             ? ctx->mirror->postReduced(slot, op)
+             : TESSERA_RT_OK;
 }
 
 /// Advances `op`. If it cannot, sets `missing` to a rank that it waits for.
@@ -178,23 +201,23 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
       }
       if (Status status = mover->move(slot, op))
         return status;
-    } else {
+    } else if (op.nodeSum.nodes == 0) {
       moveData(ctx, op, peerOperands(ctx, op, false).data());
     }
-    if (!mover && op.kind == OpKind::AllReduce && isLargeReduce(op)) {
-      entry.phase.store(1);
-      for (int member : op.group->members)
-        if (member != ctx->rank && ctx->memory.place.isHere(member))
-          ringDoorbell(ctx->memory.blocks[member]);
-      if (ctx->mirror)
-        if (Status status = ctx->mirror->postReduced(slot, op))
-          return status;
-      op.stage = Stage::Gathering;
-    } else {
-      if (Status status = acknowledge(ctx, op))
-        return status;
-      op.stage = Stage::Draining;
-    }
+    if (op.nodeSum.nodes > 0)
+      op.stage = Stage::Summing;
+    else if (Status status = leaveData(ctx, slot, op))
+      return status;
+  }
+  if (op.stage == Stage::Summing) {
+    if (Status status = advanceNodeSum(
+            ctx, slot, op, peerOperands(ctx, op, false).data(), missing))
+      return status;
+    if (missing >= 0)
+      return TESSERA_RT_OK;
+    countTraffic(ctx, op, 1, bytesToReduce(op));
+    if (Status status = leaveData(ctx, slot, op))
+      return status;
   }
   if (op.stage == Stage::Gathering) {
     missing = missingPhase(ctx, op);

@@ -94,6 +94,11 @@ int64_t tessera::rt::dtypeSize(int32_t dtype) {
   return dtype >= 0 && dtype < numDTypes ? dtypeSizes[dtype] : 0;
 }
 
+int64_t tessera::rt::accumulatedSize(int32_t dtype) {
+  bool isHalf = dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F16;
+  return dtypeSize(isHalf ? int32_t(TESSERA_RT_F32) : dtype);
+}
+
 const char *tessera::rt::dtypeName(int32_t dtype) {
   return dtype >= 0 && dtype < numDTypes ? tessera::manifest::kDTypes[dtype]
                                          : "?";

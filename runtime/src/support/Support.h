@@ -77,6 +77,9 @@ std::string readableBytes(int64_t bytes);
 /// Bytes of one element of a tessera_rt_dtype; 0 for an unknown one.
 int64_t dtypeSize(int32_t dtype);
 
+/// Bytes of an element of a sum that is not complete: f32 for bf16 and f16.
+int64_t accumulatedSize(int32_t dtype);
+
 /// "f32" and so on; "?" for an unknown one.
 const char *dtypeName(int32_t dtype);
 
