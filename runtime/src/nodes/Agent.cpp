@@ -29,6 +29,9 @@ static constexpr double helloInterval = 1;
 /// Seconds that an agent waits for the verdict about its ranks' failure, and
 /// the root for the good-byes of all nodes.
 static constexpr double verdictPatience = 5, farewellPatience = 10;
+/// Seconds without a word from the root after which it counts as lost if a rank
+/// has complained, and seconds that its successor has for a verdict.
+static constexpr double rootPatience = 2.5, successorPatience = 4;
 
 Agent::Agent(SharedMemory &memory, const Manifest &manifest,
              const Options &options, std::string job)
@@ -64,7 +67,6 @@ void Agent::finish() {
 //===----------------------------------------------------------------------===//
 
 std::string Agent::openRoot() {
-  const Placement &place = memory.place;
   std::string error;
   if (rootPlace.isFolder()) {
     error = findOwnAddress(options.interface, address);
@@ -88,10 +90,15 @@ std::string Agent::openRoot() {
   if (!error.empty())
     return error;
   rootAddress.endpoint = rootDoor->endpoint();
+  openRootWith(describeKey(token).substr(0, 64));
+  return rootPlace.publish(rootAddress);
+}
+
+void Agent::openRootWith(std::string token) {
   Root::Patience patience;
   patience.join = options.timeouts.join;
   root = std::make_unique<Root>(
-      place, patience, describeKey(token).substr(0, 64),
+      memory.place, patience, std::move(token),
       [this](int node, const std::string &message) {
         if (node == memory.place.node)
           handle(message, monotonicSeconds());
@@ -99,7 +106,13 @@ std::string Agent::openRoot() {
           rootDoor->send(node, message);
       },
       begin);
-  return rootPlace.publish(rootAddress);
+}
+
+std::string Agent::openSuccessor() {
+  std::string error;
+  if (memory.place.node == 1)
+    successorDoor = RootDoor::open(address, /*port=*/0, rootAddress.key, error);
+  return error;
 }
 
 std::string Agent::open() {
@@ -116,7 +129,8 @@ static std::string describeNode(const SharedMemory &memory) {
 
 /// The first message of this node.
 static std::string makeHello(const SharedMemory &memory,
-                             const Manifest &manifest, const Options &options) {
+                             const Manifest &manifest, const Options &options,
+                             const RootDoor *successor) {
   const Placement &place = memory.place;
   Hello hello;
   hello.abiVersion = TESSERA_RT_ABI_VERSION;
@@ -125,6 +139,7 @@ static std::string makeHello(const SharedMemory &memory,
   hello.perNode = place.perNode;
   hello.host = hostName();
   hello.program = manifest.program + " " + manifest.hash;
+  hello.successor = successor ? successor->endpoint() : std::string();
   hello.facts = comparedOptions(options);
   return encode(hello);
 }
@@ -144,13 +159,15 @@ void Agent::seekRoot(double now) {
     error = findAddressTowards(host.substr(0, host.rfind(':')),
                                options.interface, address);
     if (error.empty())
+      error = openSuccessor();
+    if (error.empty())
       door = AgentDoor::connect(rootAddress, memory.place.node, error);
     helloAt = 0;
   }
   // The root of an attempt before this one may have taken a hello.
   if (door && now - helloAt >= helloInterval) {
     helloAt = now;
-    door->send(makeHello(memory, manifest, options));
+    door->send(makeHello(memory, manifest, options, successorDoor.get()));
   }
   Status status = statusOfFailure(error);
   if (error.empty() && now - begin > options.timeouts.join) {
@@ -177,8 +194,10 @@ void Agent::takeWelcome(const Welcome &welcome) {
   isWelcome = true;
   snprintf(node.address, sizeof(node.address), "%s", address.c_str());
   snprintf(node.token, sizeof(node.token), "%s", welcome.token.c_str());
+  successor = {welcome.successor, rootAddress.key};
+  // Ranks of node 0 that are without an agent are without the root, too.
   snprintf(node.rootEndpoint, sizeof(node.rootEndpoint), "%s",
-           rootAddress.endpoint.c_str());
+           (root ? successor : rootAddress).endpoint.c_str());
   static_assert(sizeof(node.rootKey) == sizeof(JobKey));
   memcpy(node.rootKey, &rootAddress.key, sizeof(node.rootKey));
   node.isJoined.store(1);
@@ -263,13 +282,60 @@ void Agent::takeVerdict(const Verdict &decided) {
     fprintf(stderr, "tessera: error: %s\n", decided.text.c_str());
 }
 
-void Agent::loseRoot(const std::string &how) {
+void Agent::loseRoot(const std::string &how, double now) {
+  if (isJudged)
+    return;
+  bool isSecond = !rootLoss.empty();
+  if (!isSecond) {
+    rootLoss = how;
+    rootLostAt = now;
+  }
+  door.reset();
+  if (isSecond || successor.endpoint.empty())
+    return judgeAlone();
+  if (successorDoor)
+    return succeed(how, now);
+  std::string error;
+  door = AgentDoor::connect(successor, memory.place.node, error);
+  if (!door)
+    return judgeAlone();
+  repeat(now);
+}
+
+void Agent::succeed(const std::string &how, double now) {
+  rootDoor = std::move(successorDoor);
+  openRootWith(/*token=*/{});
+  root->countCommitted(memory.control->committed.load());
+  root->succeed(hosts, firstRank, how, now);
+  repeat(now);
+  for (const DoorEvent &event : early)
+    takeEvent(event, now);
+  early.clear();
+}
+
+void Agent::repeat(double now) {
+  toRoot(encode(findStates(memory)), now);
+  const NodeBlock &node = memory.control->node;
+  if (hasFailed)
+    toRoot(encode(Verdict{memory.control->failureStatus,
+                          memory.control->failure, 0},
+                  /*isFinal=*/false),
+           now);
+  else if (hasComplained)
+    toRoot(encode(LateMessage{node.complainer.load() - 1, node.missing,
+                              node.waited, node.waitsIn}),
+           now);
+  else
+    toRoot(encode(LateMessage{-1, 0, 0, rootLoss}), now);
+}
+
+void Agent::judgeAlone() {
   std::string work = firstRank.work.empty()
                          ? "it has not reached any collective"
                          : firstRank.work;
   std::string host = hosts.empty() ? "?" : hosts.front();
   takeVerdict({TESSERA_RT_LOST_RANK,
-               "node 0 (" + host + ") " + how + "; rank 0 there: " + work,
+               "node 0 (" + host + ") " + rootLoss + "; rank 0 there: " + work,
                memory.control->committed.load()});
 }
 
@@ -298,6 +364,7 @@ void Agent::speak(double now) {
   }
   if (node.isComplaint.load() && !hasComplained) {
     hasComplained = true;
+    complainedAt = now;
     toRoot(encode(LateMessage{node.complainer.load() - 1, node.missing,
                               node.waited, node.waitsIn}),
            now);
@@ -325,33 +392,50 @@ void Agent::speak(double now) {
 bool Agent::isDone(double now) const {
   if (!hasLeft)
     return false;
-  return !root || root->isOver() || now - leftAt > farewellPatience;
+  double patience = rootLoss.empty() ? farewellPatience : successorPatience;
+  return !root || root->isOver() || now - leftAt > patience;
+}
+
+void Agent::takeEvent(const DoorEvent &event, double now) {
+  if (event.kind == DoorEvent::Message)
+    root->receive(event.node, event.message, now);
+  else
+    root->lose(event.node, now);
 }
 
 void Agent::listen(double now) {
   DoorEvent event;
-  while (rootDoor && (event = rootDoor->receive()).kind != DoorEvent::None) {
-    if (event.kind == DoorEvent::Message)
-      root->receive(event.node, event.message, now);
-    else
-      root->lose(event.node, now);
-  }
+  while (rootDoor && (event = rootDoor->receive()).kind != DoorEvent::None)
+    takeEvent(event, now);
+  while (successorDoor &&
+         (event = successorDoor->receive()).kind != DoorEvent::None)
+    early.push_back(event);
   while (door && (event = door->receive()).kind != DoorEvent::None) {
     if (event.kind == DoorEvent::Message)
       handle(event.message, now);
     else if (isWelcome && !hasLeft)
-      loseRoot("has ended its connection without a word");
+      loseRoot("has ended its connection without a word", now);
   }
 }
 
 void Agent::watchNodes(double now) {
   if (root) {
     root->countCommitted(memory.control->committed.load());
-    root->tick(now);
-  } else if (isWelcome && !hasLeft &&
-             now - rootHeardAt > Root::Patience().silence) {
-    loseRoot(format("has not been heard of for %.0f s", now - rootHeardAt));
+    return root->tick(now);
   }
+  if (!isWelcome || hasLeft || isJudged)
+    return;
+  if (!rootLoss.empty()) {
+    if (now - rootLostAt > successorPatience)
+      judgeAlone();
+    return;
+  }
+  // A rank has complained here, or others have turned to this node.
+  double silence = now - rootHeardAt;
+  bool isMissed = hasComplained && now - complainedAt > rootPatience;
+  isMissed |= !early.empty();
+  if (silence > (isMissed ? rootPatience : Root::Patience().silence))
+    loseRoot(format("has not been heard of for %.0f s", silence), now);
 }
 
 void Agent::leave(double now) {
@@ -379,7 +463,7 @@ void Agent::run() {
     recordFailure(memory, memory.place.ranks(), statusOfFailure(error),
                   describeNode(memory) + error);
   else if (root)
-    root->receive(0, makeHello(memory, manifest, options), begin);
+    root->receive(0, makeHello(memory, manifest, options, nullptr), begin);
   for (;;) {
     double now = monotonicSeconds();
     bool isSeeking =
@@ -398,4 +482,5 @@ void Agent::run() {
   rootPlace.remove();
   door.reset();
   rootDoor.reset();
+  successorDoor.reset();
 }

@@ -55,13 +55,23 @@ private:
   void takeWelcome(const Welcome &welcome);
   void takeMeet(const MeetMessage &message);
   void takeVerdict(const Verdict &decided);
-  void loseRoot(const std::string &how);
+  /// Turns to the root's successor, or takes its place. Without one, decides
+  /// for this node alone.
+  void loseRoot(const std::string &how, double now);
+  void succeed(const std::string &how, double now);
+  /// Decides for this node alone that the root is lost.
+  void judgeAlone();
+  std::string openSuccessor();
+  void openRootWith(std::string token);
+  /// Says again what the root has not answered.
+  void repeat(double now);
   /// Sends what ranks ask for.
   void speak(double now);
   void sendStates(double now);
   void toRoot(const std::string &message, double now);
   /// Takes what has come.
   void listen(double now);
+  void takeEvent(const DoorEvent &event, double now);
   /// Looks whether nodes, or the root, are silent.
   void watchNodes(double now);
   /// Says good-bye once ranks have ended.
@@ -85,13 +95,19 @@ private:
   std::unique_ptr<RootDoor> rootDoor;
   std::unique_ptr<Root> root;
   std::unique_ptr<AgentDoor> door;
+  /// At node 1, while the root lives: where others come if it does not.
+  std::unique_ptr<RootDoor> successorDoor;
+  std::vector<DoorEvent> early;
+  RootAddress successor;
   std::vector<std::string> hosts;
 
   bool isWelcome = false, isJudged = false;
   bool hasFailed = false, hasComplained = false, hasLeft = false;
   uint64_t meetsSent = 0;
   double begin = 0, soughtAt = 0, helloAt = 0, statesAt = 0, rootHeardAt = 0,
-         failedAt = 0, leftAt = 0;
+         failedAt = 0, leftAt = 0, complainedAt = 0, rootLostAt = 0;
+  /// Manner of the loss of the root; empty: it lives, as far as is known.
+  std::string rootLoss;
   /// The last known state of rank 0.
   RankSnapshot firstRank;
   Verdict verdict;

@@ -48,7 +48,7 @@ enum WireKind : char { WireText = 'm', WireRefused = 'r' };
 /// Bytes of the longest part of a message, and what encryption adds at most.
 constexpr size_t longestPart = 63 << 10, partOverhead = 1 << 10;
 /// Seconds without a connection after which its node is gone.
-constexpr double goneSeconds = 1;
+constexpr double goneSeconds = 0.5;
 /// Seconds between two looks at a connection that may have ended, and for how
 /// long these go on: ZeroMQ tells of an end before it forgets the connection.
 constexpr double lookInterval = 0.05, lookSeconds = 0.3;

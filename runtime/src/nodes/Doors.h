@@ -35,8 +35,8 @@ struct DoorEvent {
     None,
     Message,
     /// The connection of that node (at an agent: of the root) ended, and none
-    /// came back within a second. A link that is down without a reset, and a
-    /// stopped process, end no connection. A node may come back after it; its
+    /// came back within half a second. A link that is down without a reset, and
+    /// a stopped process, end no connection. A node may come back after it; its
     /// messages then arrive as before. An agent that is refused because the
     /// root has another one of its node gets this once, too.
     Gone

@@ -89,6 +89,7 @@ template <typename Fields> static void visit(Fields &f, Hello &m) {
   f.number(m.perNode);
   f.text(m.host);
   f.text(m.program);
+  f.text(m.successor);
   f.list(m.facts, [&](Fact &fact) {
     f.text(fact.name);
     f.text(fact.value);
@@ -98,6 +99,7 @@ template <typename Fields> static void visit(Fields &f, Hello &m) {
 template <typename Fields> static void visit(Fields &f, Welcome &m) {
   f.text(m.token);
   f.list(m.hosts, [&](std::string &host) { f.text(host); });
+  f.text(m.successor);
 }
 
 template <typename Fields> static void visit(Fields &f, MeetMessage &m) {

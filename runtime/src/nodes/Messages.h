@@ -42,6 +42,8 @@ struct Hello {
   int32_t abiVersion = 0;
   int32_t node = 0, nodes = 1, perNode = 1;
   std::string host, program;
+  /// The address at which this node would take the root's place, or empty.
+  std::string successor;
   std::vector<Fact> facts;
 };
 
@@ -51,6 +53,8 @@ struct Welcome {
   std::string token;
   /// Names of the nodes' hosts.
   std::vector<std::string> hosts;
+  /// The address of the root's successor.
+  std::string successor;
 };
 
 /// A node's part of a meet, or its result.
@@ -89,6 +93,7 @@ struct Verdict {
 
 /// A rank's complaint that it has waited too long.
 struct LateMessage {
+  /// The rank, or -1: an agent misses the root, and `what` says how.
   int32_t rank = 0;
   /// The rank that it waits for, or waitsForNodes.
   int32_t missing = 0;

@@ -113,6 +113,9 @@ void Root::receive(int node, const std::string &message, double now) {
     return receiveStandIn(node, kind, message, now);
   Member &member = members[size_t(node)];
   member.heardAt = now;
+  // A node that has come late to the successor.
+  if (isSuccessor && isDecided && kind != MessageKind::Bye)
+    return send(node, decision);
   if (kind == MessageKind::Hello)
     return greet(node, message);
   if (!member.isHere)
@@ -138,9 +141,11 @@ void Root::receiveStandIn(int number, MessageKind kind,
   if (rank >= place.ranks() || !isWelcome)
     return;
   standIns.insert(number);
-  if (isDecided)
-    return send(number, decision);
   int node = place.nodeOf(rank);
+  if (isDecided) {
+    members[size_t(node)].isGone |= isSuccessor;
+    return send(number, decision);
+  }
   Verdict verdict;
   if (kind == MessageKind::States) {
     members[size_t(node)].statesAt = now;
@@ -219,7 +224,7 @@ void Root::greet(int node, const std::string &message) {
 
 void Root::welcome() {
   isWelcome = true;
-  sendAll(encode(Welcome{token, hosts}));
+  sendAll(encode(Welcome{token, hosts, members[1].hello.successor}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -268,8 +273,28 @@ void Root::hear(int node, const std::string &message) {
       ranks[size_t(rank.rank)] = std::move(rank);
 }
 
+void Root::succeed(const std::vector<std::string> &names,
+                   const RankSnapshot &first, const std::string &how,
+                   double now) {
+  isSuccessor = isWelcome = true;
+  hosts = names;
+  loss = how;
+  ranks[0] = first;
+  for (Member &member : members)
+    member.isHere = true;
+  // Without other ranks on node 0 nobody speaks for it.
+  members[0].isGone = place.perNode == 1;
+  complain(encode(LateMessage{-1, 0, 0, how}), now);
+}
+
 void Root::complain(const std::string &message, double now) {
-  if (askedAt != 0 || isDecided || !decode(message, complaint))
+  LateMessage next;
+  if (isDecided || !decode(message, next))
+    return;
+  // A rank says more than an agent that misses the root.
+  if (askedAt == 0 || complaint.rank < 0)
+    complaint = next;
+  if (askedAt != 0)
     return;
   askedAt = now;
   sendAll(encode(MessageKind::AskStates));
@@ -293,6 +318,14 @@ static std::string describeState(const RankSnapshot &rank, bool isSilent) {
   return "is running, but does not arrive";
 }
 
+/// "its rank 2 was at ...", of the first rank of a node that is lost.
+static std::string describeLast(const std::vector<RankSnapshot> &ranks,
+                                const Placement &place, int node) {
+  const RankSnapshot &rank = ranks[size_t(node * place.perNode)];
+  return format("; rank %d there: ", rank.rank) +
+         (rank.work.empty() ? "it has not reached any collective" : rank.work);
+}
+
 void Root::judge(double now) {
   bool isWhole = true;
   std::set<int> missing;
@@ -302,26 +335,27 @@ void Root::judge(double now) {
     if (!arrived.empty() && !arrived.count(node))
       missing.insert(node);
   }
-  if (!isWhole && now < askedAt + patience.states)
+  double wait = isSuccessor ? patience.succession : patience.states;
+  if (!isWhole && now < askedAt + wait)
     return;
+  if (isSuccessor)
+    missing.insert(0);
   int culprit = findCulprit(ranks, complaint, place, missing);
+  bool isRootGone = isSuccessor && members[0].statesAt < askedAt;
+  if (culprit < 0 || (isRootGone && place.nodeOf(culprit) == 0))
+    return decide(TESSERA_RT_LOST_RANK,
+                  nameNode(0) + " " + loss + describeLast(ranks, place, 0));
   const RankSnapshot &rank = ranks[size_t(culprit)];
   const Member &member = members[size_t(place.nodeOf(culprit))];
   bool isSilent = !member.isGone && member.statesAt < askedAt;
+  std::string waits;
+  if (complaint.rank >= 0)
+    waits = format("; rank %d has waited %.0f s in ", complaint.rank,
+                   complaint.waited) +
+            complaint.what;
   decide(TESSERA_RT_LOST_RANK, name(culprit) + " " +
                                    describeState(rank, isSilent) + "; " +
-                                   rank.work +
-                                   format("; rank %d has waited %.0f s in ",
-                                          complaint.rank, complaint.waited) +
-                                   complaint.what);
-}
-
-/// "its rank 2 was at ...", of the first rank of a node that is lost.
-static std::string describeLast(const std::vector<RankSnapshot> &ranks,
-                                const Placement &place, int node) {
-  const RankSnapshot &rank = ranks[size_t(node * place.perNode)];
-  return format("; rank %d there: ", rank.rank) +
-         (rank.work.empty() ? "it has not reached any collective" : rank.work);
+                                   rank.work + waits);
 }
 
 void Root::lose(int node, double now) {

@@ -34,6 +34,9 @@ int findCulprit(const std::vector<RankSnapshot> &ranks,
                 const LateMessage &complaint, const Placement &place,
                 const std::set<int> &missing);
 
+/// The decisions of the job. They are made by the agent of node 0, and if that
+/// is lost by its successor, the agent of node 1: it has nothing to decide but
+/// why the job stops, so that all nodes that are left say the same.
 class Root {
 public:
   /// Sends a message to a node.
@@ -48,6 +51,9 @@ public:
     double silence = 15;
     /// Time for nodes to say what their ranks do.
     double states = 3;
+    /// The same at the successor: ranks of node 0 have to notice first that
+    /// they are without an agent.
+    double succession = 1.5;
   };
 
   Root(const Placement &place, const Patience &patience, std::string token,
@@ -60,6 +66,11 @@ public:
   void lose(int node, double now);
   /// Does what is due.
   void tick(double now);
+  /// Takes the place of the root, which is lost: `how` is what follows its
+  /// node's name, "has not been heard of for 15 s". `first` is the last known
+  /// state of rank 0.
+  void succeed(const std::vector<std::string> &hosts, const RankSnapshot &first,
+               const std::string &how, double now);
   /// Takes note of the checkpoints that were committed so far. All nodes learn
   /// the same number with the verdict.
   void countCommitted(int64_t count) { committed = count; }
@@ -100,7 +111,9 @@ private:
   std::vector<Member> members;
   std::vector<std::string> hosts;
   std::vector<RankSnapshot> ranks;
-  bool isWelcome = false, isDecided = false;
+  bool isWelcome = false, isDecided = false, isSuccessor = false;
+  /// Manner of the loss of the root.
+  std::string loss;
   int64_t committed = 0;
   /// The message of the decision.
   std::string decision;

@@ -299,7 +299,9 @@ struct NodeBlock {
   /// The address at which this node's ranks listen, and what opens their doors.
   char address[64] = {};
   char token[96] = {};
-  /// The address of the root, and the bytes of the job's key.
+  /// The address that ranks of this node can reach where its agent is stopped
+  /// or dead: the root's, on node 0 that of the root's successor. And the bytes
+  /// of the job's key.
   char rootEndpoint[64] = {};
   uint8_t rootKey[64] = {};
 

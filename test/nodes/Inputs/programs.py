@@ -138,21 +138,26 @@ def try_launchers():
     compare({2: [name for name in starters.STARTERS if "by hand" not in name]})
 
 
+# Rank 0 in a process per rank has the root with it.
+VICTIMS = (("by hand", 3), ("a process per node, by hand", 3), ("by hand", 0))
+
+
 def try_kill():
     """A rank that is killed is named on both nodes."""
     with Nodes(2) as nodes:
-        for name in ("by hand", "a process per node, by hand"):
-            words = command(MANY_STEPS, "--rendezvous", new_folder(f"kill {name}"))
+        for name, rank in VICTIMS:
+            words = command(MANY_STEPS, "--rendezvous", new_folder(f"kill {name} {rank}"))
             processes = start(nodes, name, words)
             wait_for(lambda: has_steps(processes, 3), "three steps", processes)
-            nodes[1].run(["kill", "-9", rank_processes(nodes[1], processes)[-1]])
+            node = nodes[rank // 2]
+            node.run(["kill", "-9", rank_processes(node, processes)[rank % 2]])
             statuses, text = starters.finish(processes)
             # The process of the rank itself has no exit code.
             expect([status for status in statuses if status != -signal.SIGKILL] == [75],
                    f"{name}: exit code 75", text)
             for i, node in enumerate(nodes):
                 own = [p for k, p in enumerate(processes) if k * len(nodes) // len(processes) == i]
-                lines = lines_about("".join(p.errors() for p in own), "rank 3")
+                lines = lines_about("".join(p.errors() for p in own), f"rank {rank} on")
                 expect(lines, f"{name}: {node.name} says: {lines[0] if lines else ''}", text)
             expect(is_clean(nodes), f"{name}: nothing is left")
 
@@ -287,11 +292,13 @@ def try_lost():
 def try_stopped():
     """A rank that is stopped is named on both nodes."""
     with Nodes(2) as nodes:
-        for name in ("by hand", "a process per node, by hand"):
-            processes = start_and_wait(nodes, name, new_folder(f"stopped {name}"), "--timeout", 4)
-            nodes[1].run(["kill", "-STOP", rank_processes(nodes[1], processes)[-1]])
-            wait_for(lambda: any(lines_about(p.errors(), "rank 3") for p in processes), "a line",
-                     processes)
+        for name, rank in VICTIMS:
+            folder = new_folder(f"stopped {name} {rank}")
+            processes = start_and_wait(nodes, name, folder, "--timeout", 4)
+            victim = nodes[rank // 2]
+            victim.run(["kill", "-STOP", rank_processes(victim, processes)[rank % 2]])
+            wait_for(lambda: any(lines_about(p.errors(), f"rank {rank} on") for p in processes),
+                     "a line", processes)
             for node in nodes:
                 own = [process for process in processes if process.node is node]
                 wait_for(lambda: any(process.poll() is not None for process in own)
@@ -300,7 +307,7 @@ def try_stopped():
                 expect(lines, f"{name}: {node.name} says: {lines[0] if lines else ''}")
             for node in nodes:
                 node.kill_all()
-            nodes[1].run(["sh", "-c", "rm -f /dev/shm/*"])
+            victim.run(["sh", "-c", "rm -f /dev/shm/*"])
 
 
 def try_absent():

@@ -96,9 +96,6 @@ def try_faults():
             for number, kind in enumerate(("kill", "stop", "sleep")):
                 rank = (place + number) % RANKS
                 for way in WAYS:
-                    # The root is lost with rank 0 in a process per rank.
-                    if rank == 0 and way == WAYS[0]:
-                        continue
                     found = provoke(nodes, way, kind, rank, place, home)
                     seen += 1
                     lines = set(found.values())

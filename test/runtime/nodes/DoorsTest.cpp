@@ -167,9 +167,9 @@ TEST_F(Doors, of_agents_may_come_first) {
   openRoot(port);
   ASSERT_TRUE(root);
   expectMessage(awaitRoot(1), 3, "early");
-  // A root that comes back within a second is not gone.
+  // A root that comes back within half a second is not gone.
   root.reset();
-  EXPECT_EQ(awaitAgent(*agent, 0.3).kind, DoorEvent::None);
+  EXPECT_EQ(awaitAgent(*agent, 0.05).kind, DoorEvent::None);
   openRoot(port);
   ASSERT_TRUE(root);
   double end = monotonicSeconds() + 1.2;

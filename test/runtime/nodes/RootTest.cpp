@@ -18,10 +18,10 @@
 using namespace tessera::rt;
 
 namespace {
-/// A root, and the messages that its nodes got.
+/// A root, and the messages that its nodes got, and ranks that stand in.
 struct Job {
   explicit Job(int nodes, int perNode)
-      : place{0, nodes, perNode}, got(size_t(nodes)),
+      : place{0, nodes, perNode}, got(size_t(nodes + nodes * perNode)),
         root(
             place, {}, "token",
             [this](int node, const std::string &message) {
@@ -38,6 +38,7 @@ struct Job {
     hello.host = "host" + std::to_string(node);
     hello.program = "step 123";
     hello.facts = {{"--seed", "0"}};
+    hello.successor = node == 1 ? "tcp://host1:1" : "";
     return hello;
   }
   void join() {
@@ -102,6 +103,7 @@ TEST(root, welcomes_nodes_once_all_are_there) {
     EXPECT_EQ(welcome.token, "token");
     EXPECT_EQ(welcome.hosts,
               (std::vector<std::string>{"host0", "host1", "host2"}));
+    EXPECT_EQ(welcome.successor, "tcp://host1:1");
   }
 }
 
@@ -277,6 +279,64 @@ TEST(root, nodes_that_are_lost_or_silent_are_named) {
   EXPECT_EQ(job.verdict(0),
             "node 1 (host1) has not been heard of for 16 s; rank 2 there: it "
             "has not reached any collective");
+}
+
+namespace {
+/// Node 1 of three as the successor of a root that it has lost.
+struct Succession : Job {
+  explicit Succession(int perNode) : Job(3, perNode) {
+    root.succeed({"host0", "host1", "host2"}, snapshot(0, -1), "is away", 10);
+    say(1, {snapshot(perNode, waitsForNodes)}, 10);
+  }
+  /// Expects one verdict on the nodes that are left.
+  void expectVerdict(const std::string &text) const {
+    EXPECT_EQ(verdict(1), text);
+    EXPECT_EQ(verdict(2), text);
+  }
+};
+const std::string lost = "node 0 (host0) is away; rank 0 there: its last "
+                         "collective is all_reduce #7";
+} // namespace
+
+TEST(root, a_successor_says_how_the_root_was_lost) {
+  Succession job(2);
+  job.say(2, {snapshot(4, waitsForNodes)}, 10.5);
+  job.root.tick(11);
+  EXPECT_EQ(job.verdict(1), "");
+  job.root.tick(11.6);
+  job.expectVerdict(lost);
+  // One that comes late gets it, too.
+  job.got[2].clear();
+  job.root.receive(2, encode(LateMessage{-1, 0, 0, "is away"}), 12);
+  EXPECT_EQ(job.verdict(2), lost);
+}
+
+TEST(root, a_successor_waits_for_nobody_on_a_node_of_one_rank) {
+  Succession job(1);
+  job.say(2, {snapshot(2, waitsForNodes)}, 10.1);
+  job.root.tick(10.2);
+  job.expectVerdict(lost);
+}
+
+TEST(root, a_successor_hears_what_is_left_of_the_root_s_node) {
+  {
+    Succession job(2);
+    // Rank 1 speaks for node 0.
+    job.root.receive(4, encode(States{{snapshot(0, -1, 'T'), snapshot(1, 0)}}),
+                     10.4);
+    job.root.receive(4, encode(LateMessage{1, 0, 2, "all_reduce #8"}), 10.4);
+    job.say(2, {snapshot(4, waitsForNodes)}, 10.5);
+    job.root.tick(10.6);
+    job.expectVerdict("rank 0 on node 0 (host0) is stopped; its last "
+                      "collective is all_reduce #7; rank 1 has waited 2 s in "
+                      "all_reduce #8");
+  }
+  Succession job(2);
+  job.root.receive(4,
+                   encode(Verdict{TESSERA_RT_LOST_RANK, "rank 0 is dead", 0},
+                          /*isFinal=*/false),
+                   10.4);
+  job.expectVerdict("rank 0 is dead");
 }
 
 TEST(root, is_over_when_all_have_said_good_bye) {
