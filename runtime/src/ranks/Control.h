@@ -216,6 +216,8 @@ struct RankNumbers {
 
   // Numbers for the report; valid after the final barrier.
   double cpuSeconds = 0;
+  /// Sum of busySeconds over the steps after the first.
+  double allBusySeconds = 0;
   /// Seconds until its arguments were filled, and processor seconds until then.
   double initSeconds = 0, initCpuSeconds = 0;
   Traffic traffic[maxTraffic];

@@ -58,6 +58,39 @@ MemoryReport tessera::rt::reportMemory(tessera_rt_context *ctx,
   return report;
 }
 
+std::vector<SlowRank>
+tessera::rt::findSlowRanks(const std::vector<double> &busy,
+                           const StridedAxis &stageAxis) {
+  std::vector<std::vector<double>> stages(size_t(stageAxis.size));
+  auto stageOf = [&](size_t rank) {
+    return size_t(getBlockIndex(&stageAxis, 1, int64_t(rank)));
+  };
+  for (size_t rank = 0; rank < busy.size(); ++rank)
+    stages[stageOf(rank)].push_back(busy[rank]);
+  for (std::vector<double> &stage : stages)
+    std::sort(stage.begin(), stage.end());
+  std::vector<SlowRank> slow;
+  for (size_t rank = 0; rank < busy.size(); ++rank) {
+    const std::vector<double> &stage = stages[stageOf(rank)];
+    double median = stage[(stage.size() - 1) / 2];
+    if (median >= 0.1 && busy[rank] >= 1.2 * median)
+      slow.push_back({int(rank), busy[rank] / median});
+  }
+  return slow;
+}
+
+/// The slow ranks of a run on several nodes. Ranks of one machine share it, so
+/// their times say little about it.
+static std::vector<SlowRank> gatherSlowRanks(tessera_rt_context *ctx,
+                                             const Manifest &manifest) {
+  if (!ctx->memory.place.isAcrossNodes())
+    return {};
+  std::vector<double> busy;
+  for (int rank = 0; rank < ctx->ranks; ++rank)
+    busy.push_back(ctx->memory.blocks[rank].numbers.allBusySeconds);
+  return findSlowRanks(busy, manifest.stageAxis);
+}
+
 /// Formats a list such as [0.5, 0.25].
 static std::string secondsJson(const std::vector<double> &values) {
   std::string list;
@@ -141,6 +174,17 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
                    "\"wait_seconds\": %.6f, \"commit_seconds\": %.6f}, ",
                    (long long)use.count, (long long)use.bytes, use.waitSeconds,
                    use.commitSeconds);
+  if (ctx->memory.place.isAcrossNodes()) {
+    line += "\"slow_ranks\": [";
+    comma = "";
+    for (const SlowRank &slow : gatherSlowRanks(ctx, manifest)) {
+      line +=
+          format("%s{\"rank\": %d, \"node\": %d, \"ratio\": %.3f}", comma,
+                 slow.rank, ctx->memory.place.nodeOf(slow.rank), slow.ratio);
+      comma = ", ";
+    }
+    line += "], ";
+  }
   if (runTimes)
     line += runTimesJson(*runTimes);
   line += "\"compared\": [";
@@ -180,6 +224,10 @@ static void printText(tessera_rt_context *ctx, const Manifest &manifest,
            (long long)use.count, use.count == 1 ? "" : "s",
            readableBytes(use.bytes).c_str(), use.waitSeconds,
            use.commitSeconds);
+  for (const SlowRank &slow : gatherSlowRanks(ctx, manifest))
+    printf("  %s was busy %.2f times as long as the median rank%s\n",
+           nameRank(ctx->memory, slow.rank).c_str(), slow.ratio,
+           manifest.stageAxis.size > 1 ? " of its stage" : "");
   if (runTimes)
     printf("  goodput %.1f %% of %.1f s: steps %.1f s, repeated %.1f s, start "
            "%.1f s, load %.1f s, checkpoints %.1f s, data %.1f s, evaluation "

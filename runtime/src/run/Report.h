@@ -52,6 +52,19 @@ struct StepTimes {
   std::vector<double> cpuSeconds;
 };
 
+/// A rank that takes longer than others for the same work.
+struct SlowRank {
+  int rank = 0;
+  /// Its busy time over the median of the ranks of its stage.
+  double ratio = 1;
+};
+
+/// Returns the ranks that were busy at least 1.2 times as long as the median of
+/// the ranks of their stage. `busy` are seconds by rank; medians below 0.1
+/// seconds say nothing.
+std::vector<SlowRank> findSlowRanks(const std::vector<double> &busy,
+                                    const StridedAxis &stageAxis);
+
 /// Prints the report of all ranks to standard output. `runTimes` is null if the
 /// run has no record.
 void printReport(tessera_rt_context *ctx, const Manifest &manifest,

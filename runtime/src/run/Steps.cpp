@@ -126,6 +126,8 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
     return status;
   numbers.busySeconds =
       monotonicSeconds() - begin - (ctx->waitSeconds - waited);
+  if (step > 1 && !isEvaluation)
+    numbers.allBusySeconds += numbers.busySeconds;
   numbers.stepCpuSeconds = processCpuSeconds() - cpu;
   numbers.cpuSeconds += numbers.stepCpuSeconds;
   ctx->target->measure(numbers.memory, manifest,

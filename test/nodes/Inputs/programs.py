@@ -310,6 +310,24 @@ def try_stopped():
             victim.run(["sh", "-c", "rm -f /dev/shm/*"])
 
 
+def try_slow():
+    """A rank that takes longer than others is reported with its node."""
+    with Nodes(2) as nodes:
+        words = command(150, "--rendezvous", new_folder("slow"))
+        processes = start(nodes, "a process per node, by hand", words)
+        wait_for(lambda: has_steps(processes, 3), "three steps", processes)
+        victim = rank_processes(nodes[1], processes)[-1]
+        # Half of the time it does not run.
+        halves = f"while kill -STOP {victim}; do sleep 0.02; kill -CONT {victim}; sleep 0.02; done"
+        hinders = nodes[1].start(["sh", "-c", halves])
+        statuses, text = starters.finish(processes)
+        hinders.wait()
+        lines = lines_about(text, "slow_ranks")
+        slow = json.loads(lines[0])["slow_ranks"] if lines else []
+        expect(statuses == [0] and any((one["rank"], one["node"]) == (3, 1) for one in slow),
+               "a slow rank is reported", text[-1000:])
+
+
 def try_absent():
     """Nodes that do not come are named."""
     with Nodes(2) as nodes:
