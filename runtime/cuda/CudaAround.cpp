@@ -95,6 +95,12 @@ Status CudaTarget::clear(const ArenaBlock &block) {
       device->fillBytes(compute, deviceArena + block.offset, 0, block.bytes));
 }
 
+Status CudaTarget::checkCommunication() {
+  std::string error = communication->poll();
+  return error.empty() ? TESSERA_RT_OK
+                       : failUnlessRankLost(ctx, TESSERA_RT_SYSTEM, error);
+}
+
 Status CudaTarget::waitForDevice() {
   if (Status status = check(device->record(end, compute)))
     return status;
@@ -113,11 +119,15 @@ Status CudaTarget::waitForDevice() {
     Status status = TESSERA_RT_OK;
     if (now - lastLook > 0.1) {
       lastLook = now;
-      status = check(communication->poll());
+      status = checkCommunication();
       if (status == TESSERA_RT_OK)
         status = checkRanksLive(ctx);
       if (status == TESSERA_RT_OK && now - begin > ctx->timeout)
-        status = reportLateStep(ctx, now - begin);
+        status =
+            reportLateDevices(ctx,
+                              format("run %lld of the step",
+                                     (long long)ctx->block().stepsBegun.load()),
+                              now - begin);
     }
     if (status) {
       communication->abort();
@@ -130,7 +140,7 @@ Status CudaTarget::waitForDevice() {
       usleep(20);
   }
   // Work that has ended may have been aborted.
-  if (Status status = check(communication->poll()))
+  if (Status status = checkCommunication())
     return status;
   return noted.guardsBlocks ? check(kernels->blockFault(compute))
                             : TESSERA_RT_OK;

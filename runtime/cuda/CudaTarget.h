@@ -164,6 +164,8 @@ private:
   uint8_t *hostLoads() const;
   /// Waits for the work so far and copies blocks to the host's arena.
   Status fetchBlocks(const std::vector<ArenaBlock> &blocks);
+  /// Records an asynchronous error of a collective.
+  Status checkCommunication();
   /// Waits for all enqueued work, until the timeout.
   Status waitForDevice();
 

@@ -26,9 +26,9 @@ Status openNodes(tessera_rt_context *ctx, double patience);
 Status meetNodes(tessera_rt_context *ctx, BarrierId id,
                  const StepExchange *exchange);
 
-/// Says that this rank has waited `waited` seconds in `what`, for a rank or for
-/// other nodes, and waits for the root's verdict. Returns TESSERA_RT_OK if none
-/// comes.
+/// Says that this rank has waited `waited` seconds in `what`, for a rank, for
+/// other nodes or for devices, and waits for the root's verdict. Returns
+/// TESSERA_RT_OK if none comes.
 Status complain(tessera_rt_context *ctx, int32_t missing, double waited,
                 const std::string &what);
 

@@ -115,6 +115,7 @@ template <typename Fields> static void visit(Fields &f, States &m) {
     f.number(rank.hasStarted);
     f.number(rank.hasFinished);
     f.number(rank.waitingFor);
+    f.number(rank.stepsBegun);
     f.text(rank.work);
   });
 }

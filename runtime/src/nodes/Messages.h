@@ -74,6 +74,8 @@ struct RankSnapshot {
   uint8_t hasStarted = 0, hasFinished = 0;
   /// The rank that it waits for; -1: none; waitsForNodes: other nodes.
   int32_t waitingFor = -1;
+  /// RankBlock::stepsBegun.
+  int64_t stepsBegun = 0;
   /// RankBlock::describeWork.
   std::string work;
 };
@@ -95,10 +97,10 @@ struct Verdict {
 struct LateMessage {
   /// The rank, or -1: an agent misses the root, and `what` says how.
   int32_t rank = 0;
-  /// The rank that it waits for, or waitsForNodes.
+  /// The rank that it waits for, waitsForNodes or waitsForDevices.
   int32_t missing = 0;
   double waited = 0;
-  /// The operation or barrier that it waits in.
+  /// The operation, barrier or step that it waits in.
   std::string what;
 };
 

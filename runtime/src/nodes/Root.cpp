@@ -50,12 +50,29 @@ static int findAbsent(const std::vector<RankSnapshot> &ranks,
   return first;
 }
 
+/// The rank that devices of others wait for: one that can make no progress, or
+/// that has not begun the step of the rank that complains; -1: there is none.
+static int findBehind(const std::vector<RankSnapshot> &ranks,
+                      const RankSnapshot &complainer) {
+  auto it = std::find_if(ranks.begin(), ranks.end(), isStuck);
+  if (it == ranks.end())
+    it = std::find_if(ranks.begin(), ranks.end(), [&](const RankSnapshot &r) {
+      return r.stepsBegun < complainer.stepsBegun;
+    });
+  return it == ranks.end() ? -1 : it->rank;
+}
+
 int tessera::rt::findCulprit(const std::vector<RankSnapshot> &ranks,
                              const LateMessage &complaint,
                              const Placement &place,
                              const std::set<int> &missing) {
   std::set<int> chain;
   int culprit = complaint.missing;
+  if (culprit == waitsForDevices) {
+    culprit = findBehind(ranks, ranks[size_t(complaint.rank)]);
+    if (culprit < 0)
+      return culprit;
+  }
   for (;;) {
     if (culprit == waitsForNodes)
       culprit = findAbsent(ranks, place, missing);
@@ -288,16 +305,23 @@ void Root::succeed(const std::vector<std::string> &names,
 }
 
 void Root::complain(const std::string &message, double now) {
-  LateMessage next;
-  if (isDecided || !decode(message, next))
+  LateMessage late;
+  if (isDecided || !decode(message, late) || late.rank >= place.ranks() ||
+      late.rank < (isSuccessor ? -1 : 0))
     return;
   // A rank says more than an agent that misses the root.
   if (askedAt == 0 || complaint.rank < 0)
-    complaint = next;
+    complaint = late;
+  if (complaint.rank < 0)
+    complaint.missing = 0;
   if (askedAt != 0)
     return;
   askedAt = now;
   sendAll(encode(MessageKind::AskStates));
+}
+
+static std::string describeWork(const RankSnapshot &rank) {
+  return rank.work.empty() ? "it has not reached any collective" : rank.work;
 }
 
 /// Says why a rank does not arrive.
@@ -322,16 +346,14 @@ static std::string describeState(const RankSnapshot &rank, bool isSilent) {
 static std::string describeLast(const std::vector<RankSnapshot> &ranks,
                                 const Placement &place, int node) {
   const RankSnapshot &rank = ranks[size_t(node * place.perNode)];
-  return format("; rank %d there: ", rank.rank) +
-         (rank.work.empty() ? "it has not reached any collective" : rank.work);
+  return format("; rank %d there: ", rank.rank) + describeWork(rank);
 }
 
 void Root::judge(double now) {
   bool isWhole = true;
   std::set<int> missing;
   for (int node = 0; node < place.nodes; ++node) {
-    const Member &member = members[size_t(node)];
-    isWhole &= member.isGone || member.statesAt >= askedAt;
+    isWhole &= !isSilent(node);
     if (!arrived.empty() && !arrived.count(node))
       missing.insert(node);
   }
@@ -341,21 +363,33 @@ void Root::judge(double now) {
   if (isSuccessor)
     missing.insert(0);
   int culprit = findCulprit(ranks, complaint, place, missing);
-  bool isRootGone = isSuccessor && members[0].statesAt < askedAt;
-  if (culprit < 0 || (isRootGone && place.nodeOf(culprit) == 0))
+  bool isRootHeard = members[0].statesAt >= askedAt;
+  if (isSuccessor &&
+      (culprit < 0 || (!isRootHeard && place.nodeOf(culprit) == 0)))
     return decide(TESSERA_RT_LOST_RANK,
                   nameNode(0) + " " + loss + describeLast(ranks, place, 0));
+  for (int node = 0; node < place.nodes && culprit < 0; ++node)
+    if (isSilent(node))
+      culprit = node * place.perNode;
+  if (culprit >= 0)
+    return blame(culprit);
+  decide(TESSERA_RT_LOST_RANK,
+         complaint.what +
+             format(" is not over after %.0f s: ", complaint.waited) +
+             devicesAreLate);
+}
+
+void Root::blame(int culprit) {
   const RankSnapshot &rank = ranks[size_t(culprit)];
-  const Member &member = members[size_t(place.nodeOf(culprit))];
-  bool isSilent = !member.isGone && member.statesAt < askedAt;
   std::string waits;
   if (complaint.rank >= 0)
     waits = format("; rank %d has waited %.0f s in ", complaint.rank,
                    complaint.waited) +
             complaint.what;
-  decide(TESSERA_RT_LOST_RANK, name(culprit) + " " +
-                                   describeState(rank, isSilent) + "; " +
-                                   rank.work + waits);
+  decide(TESSERA_RT_LOST_RANK,
+         name(culprit) + " " +
+             describeState(rank, isSilent(place.nodeOf(culprit))) + "; " +
+             describeWork(rank) + waits);
 }
 
 void Root::lose(int node, double now) {

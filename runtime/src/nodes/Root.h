@@ -28,8 +28,9 @@ std::string nameRank(const Placement &place,
                      const std::vector<std::string> &hosts, int rank);
 
 /// The rank at fault when `complaint` was made: the one at the end of the chain
-/// of waits, or one of a cycle. `missing` are the nodes that other nodes wait
-/// for in a meet. `ranks` are all ranks of the job.
+/// of waits, or one of a cycle; -1 if devices wait for each other though all
+/// ranks have begun the step. `missing` are the nodes that other nodes wait for
+/// in a meet. `ranks` are all ranks of the job.
 int findCulprit(const std::vector<RankSnapshot> &ranks,
                 const LateMessage &complaint, const Placement &place,
                 const std::set<int> &missing);
@@ -89,10 +90,17 @@ private:
   void receiveStandIn(int number, MessageKind kind, const std::string &message,
                       double now);
   void judge(double now);
+  /// Names the rank that delays the others.
+  void blame(int rank);
   void decide(Status status, const std::string &text);
   void sendAll(const std::string &message);
   std::string name(int rank) const;
   std::string nameNode(int node) const;
+
+  bool isSilent(int node) const {
+    const Member &member = members[size_t(node)];
+    return !member.isGone && member.statesAt < askedAt;
+  }
 
   /// A node as the root knows it.
   struct Member {

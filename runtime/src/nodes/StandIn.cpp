@@ -26,6 +26,7 @@ States tessera::rt::findStates(const SharedMemory &memory) {
     snapshot.hasStarted = block.pid.load() != 0;
     snapshot.hasFinished = block.state.load() == RankState::Finished;
     snapshot.waitingFor = block.waitingFor.load();
+    snapshot.stepsBegun = block.stepsBegun.load();
     snapshot.work = block.describeWork();
     states.ranks.push_back(snapshot);
   }

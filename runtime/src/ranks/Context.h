@@ -244,9 +244,14 @@ Status checkRanksLive(tessera_rt_context *ctx);
 /// Waits until the state of the step before has been read, if something reads
 /// it. Records a failure if the reader hangs or another rank is gone.
 Status awaitStateReader(tessera_rt_context *ctx);
-/// Records that the step is not over after `waited` seconds, with the rank that
-/// delays the others. For targets that run steps asynchronously.
-Status reportLateStep(tessera_rt_context *ctx, double waited);
+/// Records that `what`, something that devices do together, is not over after
+/// `waited` seconds, with the rank that delays the others if one does.
+Status reportLateDevices(tessera_rt_context *ctx, const std::string &what,
+                         double waited);
+/// Records a failure that may be due to the loss of another rank, unless it
+/// turns out within two seconds that a rank is lost.
+Status failUnlessRankLost(tessera_rt_context *ctx, Status status,
+                          const std::string &text);
 
 /// Bytes of other members' operands that this rank's share of a sum takes if
 /// every member reads all of them: what reports count, wherever members are.

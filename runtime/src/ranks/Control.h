@@ -29,8 +29,13 @@ namespace tessera::rt {
 
 /// The most ranks that share memory, and of a job.
 constexpr int maxRanks = 1024, maxJobRanks = 1 << 16;
-/// Value of a rank that other nodes are waited for, and not one rank.
-constexpr int32_t waitsForNodes = -2;
+/// Values of a rank that is waited for: other nodes, and not one rank; devices,
+/// of a rank that is not known.
+constexpr int32_t waitsForNodes = -2, waitsForDevices = -3;
+/// The reason why devices are late if no rank delays the others.
+constexpr const char *devicesAreLate =
+    "all ranks have begun it; their devices wait for each other or do not "
+    "answer";
 constexpr int maxSimulatedRanks = 64;
 constexpr int maxTraffic = 64;
 constexpr int maxGroups = 64;
@@ -318,7 +323,7 @@ struct NodeBlock {
   std::atomic<uint32_t> isComplaint{0};
   /// 1 once the agent has passed it on.
   std::atomic<uint32_t> isComplaintSent{0};
-  /// The rank that it waits for, or waitsForNodes.
+  /// The rank that it waits for, waitsForNodes or waitsForDevices.
   int32_t missing = 0;
   double waited = 0;
   char waitsIn[256] = {};

@@ -28,6 +28,7 @@
 #include <cstring>
 #include <limits>
 #include <signal.h>
+#include <unistd.h>
 
 using namespace tessera::rt;
 
@@ -355,10 +356,17 @@ Status tessera::rt::checkRanksLive(tessera_rt_context *ctx) {
   return TESSERA_RT_OK;
 }
 
-Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
+Status tessera::rt::reportLateDevices(tessera_rt_context *ctx,
+                                      const std::string &what, double waited) {
+  const Placement &place = ctx->memory.place;
+  // The root sees all nodes; this rank sees its own alone.
+  if (place.isAcrossNodes())
+    if (Status status = complain(ctx, waitsForDevices, waited, what))
+      return status;
   int64_t step = ctx->block().stepsBegun.load();
   std::string who;
-  for (int rank = 0; rank < ctx->ranks && who.empty(); ++rank) {
+  for (int rank = place.firstRank(); rank < place.endRank() && who.empty();
+       ++rank) {
     RankBlock &block = ctx->memory.blocks[rank];
     char state = processState(block);
     if (state == 'T' || state == 't')
@@ -367,13 +375,23 @@ Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
       who = format("rank %d is running, but has not begun it; ", rank) +
             block.describeWork();
   }
-  if (who.empty())
-    who = "all ranks have begun it; their devices wait for each other or do "
-          "not answer";
   return fail(ctx, TESSERA_RT_LOST_RANK,
-              format("run %lld of the step is not over after %.0f s: ",
-                     (long long)step, waited) +
-                  who);
+              what + format(" is not over after %.0f s: ", waited) +
+                  (who.empty() ? devicesAreLate : who));
+}
+
+Status tessera::rt::failUnlessRankLost(tessera_rt_context *ctx, Status status,
+                                       const std::string &text) {
+  constexpr double patience = 2;
+  double end = monotonicSeconds() + patience;
+  do {
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    if (Status lost = checkRanksLive(ctx))
+      return lost;
+    usleep(10000);
+  } while (monotonicSeconds() < end);
+  return fail(ctx, status, text);
 }
 
 Status tessera::rt::awaitStateReader(tessera_rt_context *ctx) {

@@ -259,6 +259,40 @@ TEST(root, a_meet_that_a_node_misses_names_its_rank) {
                     "60 s in the barrier");
 }
 
+TEST(root, late_devices_name_the_rank_that_delays_them) {
+  auto judge = [](RankSnapshot other, bool answers) {
+    Job job(2, 1);
+    job.join();
+    RankSnapshot complainer = snapshot(0, -1);
+    complainer.stepsBegun = 3;
+    job.root.receive(
+        0, encode(LateMessage{0, waitsForDevices, 60, "run 3 of the step"}),
+        60);
+    job.say(0, {complainer}, 60.1);
+    if (answers)
+      job.say(1, {other}, 60.1);
+    job.root.tick(64);
+    return job.verdict(0);
+  };
+  const std::string tail = "; its last collective is all_reduce #7; rank 0 has "
+                           "waited 60 s in run 3 of the step";
+  RankSnapshot other = snapshot(1, -1);
+  other.stepsBegun = 2;
+  EXPECT_EQ(judge(other, true),
+            "rank 1 on node 1 (host1) is running, but does not arrive" + tail);
+  other.stepsBegun = 3;
+  EXPECT_EQ(judge(other, true),
+            "run 3 of the step is not over after 60 s: all ranks have begun "
+            "it; their devices wait for each other or do not answer");
+  other.process = 'T';
+  EXPECT_EQ(judge(other, true), "rank 1 on node 1 (host1) is stopped" + tail);
+  // The first state of a node that has never answered.
+  EXPECT_EQ(judge(other, false), "rank 1 on node 1 (host1) does not answer, "
+                                 "nor does its node; it has not reached any "
+                                 "collective; rank 0 has waited 60 s in run 3 "
+                                 "of the step");
+}
+
 TEST(root, nodes_that_are_lost_or_silent_are_named) {
   {
     Job job(2, 2);
