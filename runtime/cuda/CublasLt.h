@@ -75,7 +75,8 @@ private:
   std::string tune(const std::vector<MatmulCall> &calls);
   std::string takeChoices(const std::vector<MatmulCall> &calls);
   std::string warmUp(const std::vector<MatmulCall> &calls);
-  std::string readFile();
+  std::string checkFile(std::string refused);
+  std::string shareFile();
   bool takeFromFile(const MatmulCall &call, MatmulPlan &plan);
 
   Device &device;

@@ -198,24 +198,12 @@ std::string CublasLt::tune(const std::vector<MatmulCall> &calls) {
       (refused.empty()
            ? ", kept in '" + options.path + "'"
            : "; they cannot be kept in '" + options.path + "': " + refused));
-  // All ranks must compute alike, so a file that the others cannot read is not
-  // used.
-  if (refused.empty() || !options.barrier)
-    return std::string();
-  options.mode = TuneOptions::Off;
-  std::string error;
-  for (const MatmulCall &call : calls) {
-    TuneEntry entry;
-    if (error.empty())
-      error = choose(call, plans[call.key()], entry);
-  }
-  return error;
+  return std::string();
 }
 
-/// Returns the reason why the file cannot be used, or nothing.
-std::string CublasLt::readFile() {
-  std::string refused =
-      options.path.empty() ? tuneFileAbsent : file.read(options.path);
+/// Forgets what was read if it cannot be used, and returns the reason, or
+/// nothing. `refused` is what reading said.
+std::string CublasLt::checkFile(std::string refused) {
   if (refused.empty() && !(file.subject == subject))
     refused = "it is for " + file.subject.describe() + ", but this is " +
               subject.describe();
@@ -224,10 +212,18 @@ std::string CublasLt::readFile() {
   return refused;
 }
 
+/// Makes the file's contents of the first rank those of all ranks. A rank with
+/// another device or library does not use them.
+std::string CublasLt::shareFile() {
+  std::string text = options.isFirst ? file.text() : std::string();
+  std::string error = options.share(text);
+  if (error.empty() && !options.isFirst)
+    checkFile(file.parse(text));
+  return error;
+}
+
 /// Uses the choices of the first rank, or the library's own.
 std::string CublasLt::takeChoices(const std::vector<MatmulCall> &calls) {
-  if (options.mode != TuneOptions::Off)
-    readFile();
   for (const MatmulCall &call : calls) {
     MatmulPlan &plan = plans[call.key()];
     TuneEntry entry;
@@ -261,24 +257,21 @@ std::string CublasLt::prepare(const std::vector<MatmulCall> &calls) {
   subject = {api.library.versionNumber, facts.name, facts.multiprocessors,
              options.tf32};
   file.subject = subject;
-  std::string refused;
-  if (options.mode == TuneOptions::Cache)
-    refused = readFile();
-  if (!refused.empty() && refused != tuneFileAbsent && options.isFirst)
-    options.remark("the tune file '" + options.path +
-                   "' is not used: " + refused);
+  bool tunes = options.isFirst && options.mode != TuneOptions::Off;
+  if (tunes && options.mode == TuneOptions::Cache) {
+    std::string refused = checkFile(
+        options.path.empty() ? tuneFileAbsent : file.read(options.path));
+    if (!refused.empty() && refused != tuneFileAbsent)
+      options.remark("the tune file '" + options.path +
+                     "' is not used: " + refused);
+  }
   void *workspace = nullptr;
   std::string error = workspaceOf(tuneStream, workspace);
-  bool tunes = options.isFirst && options.mode != TuneOptions::Off;
   if (error.empty() && tunes)
     error = tune(distinct);
-  if (options.barrier) {
-    std::string lost = options.barrier();
-    error = error.empty() ? lost : error;
-  }
-  if (!error.empty())
-    return error;
-  if (!tunes)
+  if (error.empty() && options.share)
+    error = shareFile();
+  if (error.empty() && !tunes)
     error = takeChoices(distinct);
   return error.empty() ? warmUp(distinct) : error;
 }

@@ -14,7 +14,7 @@
 #include "CudaTarget.h"
 #include "Peaks.h"
 #include "ProgramImages.h"
-#include "nodes/Mirror.h"
+#include "ranks/Sharing.h"
 
 #include <algorithm>
 #include <climits>
@@ -35,37 +35,25 @@ void CudaTarget::remark(const std::string &text) const {
 // The device
 //===----------------------------------------------------------------------===//
 
-/// Chooses the device of a rank on this machine. Returns a message, or nothing.
-static std::string chooseDevice(const tessera_rt_context &ctx,
-                                const Options &options, int &number) {
-  std::string error;
+/// Opens the device of a rank. Each rank of a node has another one of the
+/// devices that its process sees, or sees only its own.
+static std::unique_ptr<Device> openCudaDevice(const tessera_rt_context &ctx,
+                                              const Options &options,
+                                              std::string &error) {
   int count = countCudaDevices(error);
   if (count == 0)
-    return error;
-  if (options.simulateRanks) {
-    number = 0;
-    return std::string();
-  }
-  // A launcher may show each rank only one device of its own.
-  number = count >= ctx.ranks || count > 1 ? ctx.rank % count : 0;
-  return std::string();
+    return nullptr;
+  int local = ctx.rank - ctx.memory.place.firstRank();
+  return createCudaDevice(options.simulateRanks ? 0 : local % count, error);
 }
 
 Status CudaTarget::openDevice(const Manifest &manifest,
                               const Options &options) {
   KernelImages images = programImages();
   std::string error;
-  if (!device && images.emulated) {
-    device = createEmulatedDevice(0, error);
-  } else if (!device && ctx->memory.place.isAcrossNodes()) {
-    error = "expects all ranks of a program for devices on one node: several "
-            "nodes are for the host target and cuda-emulated";
-  } else if (!device) {
-    int number = 0;
-    error = chooseDevice(*ctx, options, number);
-    if (error.empty())
-      device = createCudaDevice(number, error);
-  }
+  if (!device)
+    device = images.emulated ? createEmulatedDevice(0, error)
+                             : openCudaDevice(*ctx, options, error);
   if (!device)
     return fail(ctx, TESSERA_RT_INVALID, error);
   arenaBytes = manifest.arenaBytes;
@@ -229,20 +217,6 @@ static const GroupOrder *findDisagreement(const RankBlock &mine,
   return nullptr;
 }
 
-/// Sends the orders of this rank to all other nodes.
-static Status shareOrders(tessera_rt_context *ctx) {
-  const RankBlock &block = ctx->block();
-  for (int node = 0; node < ctx->memory.place.nodes; ++node) {
-    if (Status status =
-            ctx->mirror->put(node, block.orders, int64_t(sizeof(block.orders))))
-      return status;
-    if (Status status = ctx->mirror->put(node, &block.numOrders,
-                                         int64_t(sizeof(block.numOrders))))
-      return status;
-  }
-  return ctx->mirror->flush();
-}
-
 Status CudaTarget::agree() {
   RankBlock &block = ctx->block();
   for (const Operation &op : noted.collectives) {
@@ -258,30 +232,42 @@ Status CudaTarget::agree() {
   if (!device->isEmulated())
     snprintf(block.device, sizeof(block.device), "%s",
              device->properties().identity.c_str());
-  if (ctx->mirror)
-    if (Status status = shareOrders(ctx))
-      return status;
-  if (Status status = barrier(ctx, BarrierAgreed))
+  if (Status status =
+          shareMemory(ctx, block.orders, int64_t(sizeof(block.orders))))
     return status;
-  for (int rank = 0; rank < ctx->ranks; ++rank) {
-    const RankBlock &theirs = ctx->memory.blocks[rank];
-    const GroupOrder *other = nullptr;
-    const GroupOrder *order =
-        rank == ctx->rank ? nullptr : findDisagreement(block, theirs, other);
-    if (order)
-      return fail(ctx, TESSERA_RT_MISMATCH,
-                  format("the steps of ranks %d and %d do not fit: %lld "
-                         "collectives or messages over %s on the one, %lld on "
-                         "the other, of different kinds, sizes or order",
-                         ctx->rank, rank, (long long)order->count, order->axes,
-                         (long long)other->count));
-    if (rank < ctx->rank && *block.device && !isShared &&
-        strcmp(block.device, theirs.device) == 0)
-      return fail(ctx, TESSERA_RT_INVALID,
-                  format("ranks %d and %d would use the same device (%s); for "
-                         "tests see --share-device and --simulate-ranks",
-                         rank, ctx->rank, device->properties().name.c_str()));
-  }
+  if (Status status =
+          shareMemory(ctx, &block.numOrders, int64_t(sizeof(block.numOrders))))
+    return status;
+  if (Status status = shareMemory(ctx, block.device, sizeof(block.device)))
+    return status;
+  if (Status status = awaitShared(ctx))
+    return status;
+  for (int rank = 0; rank < ctx->ranks; ++rank)
+    if (Status status = compareWith(rank))
+      return status;
+  return TESSERA_RT_OK;
+}
+
+Status CudaTarget::compareWith(int rank) {
+  const RankBlock &block = ctx->block(), &theirs = ctx->memory.blocks[rank];
+  const GroupOrder *other = nullptr;
+  const GroupOrder *order =
+      rank == ctx->rank ? nullptr : findDisagreement(block, theirs, other);
+  if (order)
+    return fail(ctx, TESSERA_RT_MISMATCH,
+                format("the steps of ranks %d and %d do not fit: %lld "
+                       "collectives or messages over %s on the one, %lld on "
+                       "the other, of different kinds, sizes or order",
+                       ctx->rank, rank, (long long)order->count, order->axes,
+                       (long long)other->count));
+  if (rank < ctx->rank && *block.device && !isShared &&
+      strcmp(block.device, theirs.device) == 0)
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("expects a device for each rank, %d on each node, but "
+                       "ranks %d and %d would use the same (%s); for tests see "
+                       "--share-device and --simulate-ranks",
+                       ctx->memory.place.perNode, rank, ctx->rank,
+                       device->properties().name.c_str()));
   return TESSERA_RT_OK;
 }
 
@@ -324,14 +310,17 @@ Status CudaTarget::openMatmul(const Options &options) {
   tune.isFirst = ctx->rank == 0;
   tune.tf32 = options.tf32;
   tune.remark = [this](const std::string &text) { remark(text); };
-  if (ctx->ranks > 1)
-    tune.barrier = [this]() -> std::string {
-      return barrier(ctx, BarrierAgreed) ? "another rank has failed" : "";
+  bool isHost = usesHostLibraries(*device);
+  if (ctx->ranks > 1 && tune.mode != TuneOptions::Off && !isHost)
+    tune.share = [this](std::string &text) -> std::string {
+      return shareText(ctx, text) ? "another rank has failed" : "";
     };
-  if (usesHostLibraries(*device))
+  if (isHost)
     matmuls = createHostMatmul(*device, *kernels, ctx);
   else if (!noted.matmuls.empty())
     matmuls = createCublasLt(*device, *kernels, compute, tune, error);
+  else if (std::string none; tune.share)
+    error = tune.share(none);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_INVALID, error);
   if (!matmuls)

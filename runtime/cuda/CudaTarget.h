@@ -142,7 +142,9 @@ private:
   std::string fillArena();
   Status openKernels();
   Status noteStep();
+  /// Compares the collectives and the devices of all ranks.
   Status agree();
+  Status compareWith(int rank);
   Status openMatmul(const Options &options);
   Status checkScaledMatmuls();
   Status openAttention(const Options &options);

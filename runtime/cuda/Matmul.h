@@ -87,11 +87,12 @@ struct TuneOptions {
   enum Mode { Off, Cache, On } mode = Cache;
   /// Path of the file with times; empty: none.
   std::string path;
-  /// True if this rank times and writes; the others wait in `barrier`, then
-  /// read.
+  /// True if this rank times and writes; the others take its choices.
   bool isFirst = true;
-  /// Waits for all ranks. Returns a message, or nothing.
-  std::function<std::string()> barrier;
+  /// Gives all ranks the text of the first one, which is that of its file. Each
+  /// rank calls it once. Returns a message, or nothing. Null: nothing is timed,
+  /// or there is one rank.
+  std::function<std::string(std::string &text)> share;
   /// Prints a remark about the run, once.
   std::function<void(const std::string &)> remark;
   /// True to use TF32 units for f32 matmuls; their operands have 10 fraction

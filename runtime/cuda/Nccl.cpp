@@ -11,6 +11,9 @@
 
 #include "Nccl.h"
 
+#include "nodes/Interfaces.h"
+#include "ranks/Sharing.h"
+
 #include <cstdlib>
 #include <optional>
 #include <unistd.h>
@@ -19,15 +22,21 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 /// Sets NCCL's environment variables that the user does not set.
-static void setDefaults(int rank, bool shared) {
-  // All ranks are on this machine, so no other machine may connect.
-  setenv("NCCL_SOCKET_IFNAME", "lo", /*overwrite=*/0);
+static void setDefaults(const tessera_rt_context &ctx, bool shared) {
+  // Other nodes reach this one by its agent's interface. If all ranks are on
+  // this machine, no other machine may connect.
+  std::string interface = ctx.memory.place.isAcrossNodes()
+                              ? findInterface(ctx.memory.control->node.address)
+                              : "lo";
+  // Without "=" NCCL takes a name for the beginning of one.
+  if (!interface.empty())
+    setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), /*overwrite=*/0);
   if (!shared)
     return;
   // NCCL refuses two ranks of one machine on one device, so each rank claims to
-  // be a machine of its own. They take turns on the device, with as few of its
-  // resources as possible.
-  setenv("NCCL_HOSTID", format("tessera-rank-%d", rank).c_str(), 1);
+  // be a machine of its own, wherever it is. They take turns on the device,
+  // with as few of its resources as possible.
+  setenv("NCCL_HOSTID", format("tessera-rank-%d", ctx.rank).c_str(), 1);
   setenv("NCCL_NET", "Socket", 0);
   setenv("NCCL_IB_DISABLE", "1", 0);
   setenv("NCCL_NVLS_ENABLE", "0", 0);
@@ -37,7 +46,7 @@ static void setDefaults(int rank, bool shared) {
 }
 
 Status NcclLibrary::open(bool shared) {
-  setDefaults(ctx->rank, shared);
+  setDefaults(*ctx, shared);
   api.library = findLibrary(LibraryKind::Nccl);
   if (api.library.error.empty())
     api.bind();
@@ -55,11 +64,11 @@ std::string NcclLibrary::describe(const Communicator &comm, const char *what,
   return more && *more ? text + " (" + more + ")" : text;
 }
 
-/// Polls until `ask` gives a status. Fails if a rank is lost meanwhile, or with
-/// the message `late` at the timeout.
+/// Polls until `ask` gives a status. Fails if a rank is lost meanwhile, or at
+/// the timeout of `what`.
 template <typename AskFn>
 static Status awaitAnswer(tessera_rt_context *ctx, AskFn ask,
-                          const std::string &late) {
+                          const std::string &what) {
   double begin = monotonicSeconds(), lastLook = begin;
   for (;;) {
     if (std::optional<Status> answer = ask())
@@ -73,8 +82,7 @@ static Status awaitAnswer(tessera_rt_context *ctx, AskFn ask,
         return status;
     }
     if (now - begin > ctx->timeout)
-      return fail(ctx, TESSERA_RT_LOST_RANK,
-                  format("%s within %.0f s", late.c_str(), now - begin));
+      return reportLateDevices(ctx, what, now - begin);
     usleep(100);
   }
 }
@@ -87,11 +95,12 @@ Status NcclLibrary::waitReady(const Communicator &comm) {
       result = state;
     if (result == nccl::InProgress)
       return std::nullopt;
-    return result == nccl::Success ? TESSERA_RT_OK
-                                   : fail(ctx, TESSERA_RT_SYSTEM,
-                                          describe(comm, "connecting", result));
+    return result == nccl::Success
+               ? TESSERA_RT_OK
+               : failUnlessRankLost(ctx, TESSERA_RT_SYSTEM,
+                                    describe(comm, "connecting", result));
   };
-  return awaitAnswer(ctx, ask, "NCCL has not come together over " + comm.name);
+  return awaitAnswer(ctx, ask, "the connection of NCCL over " + comm.name);
 }
 
 void NcclLibrary::close(const Communicator &comm) {
@@ -115,7 +124,8 @@ Status NcclLibrary::check(const Communicator &comm, const char *what,
     return TESSERA_RT_OK;
   if (result == nccl::InProgress)
     return waitReady(comm);
-  return fail(ctx, TESSERA_RT_SYSTEM, describe(comm, what, result));
+  return failUnlessRankLost(ctx, TESSERA_RT_SYSTEM,
+                            describe(comm, what, result));
 }
 
 std::string NcclLibrary::poll(const Communicator &comm) {
@@ -135,31 +145,26 @@ Status NcclLibrary::announceIdentity(const Communicator &comm) {
     return fail(ctx, TESSERA_RT_SYSTEM,
                 format("NCCL %s gives no identity for a communicator: %s",
                        api.library.version.c_str(), api.errorString(result)));
-  if (!announce(ctx->memory, comm.identity, &identity, sizeof(identity)))
-    return fail(ctx, TESSERA_RT_SYSTEM,
-                "there is no slot left to announce a communicator");
-  return TESSERA_RT_OK;
+  return announce(ctx, comm.identity, &identity, sizeof(identity),
+                  comm.members);
 }
 
 Status NcclLibrary::connect(Communicator &comm) {
   nccl::UniqueId identity = {};
-  auto ask = [&]() -> std::optional<Status> {
-    if (findAnnouncement(ctx->memory, comm.identity, &identity,
-                         sizeof(identity)))
-      return TESSERA_RT_OK;
-    return std::nullopt;
-  };
-  if (Status status = awaitAnswer(
-          ctx, ask, "no rank has announced the communicator over " + comm.name))
-    return status;
+  int first = comm.members.front();
+  if (!findAnnouncement(ctx, first, comm.identity, &identity, sizeof(identity)))
+    return fail(ctx, TESSERA_RT_MISMATCH,
+                format("expects a communicator over %s, but the step of rank "
+                       "%d has none",
+                       comm.name.c_str(), first));
   nccl::Config config;
   config.blocking = 0;
   // A receive that waits for its sender occupies that many multiprocessors
   // while tasks compute on the others.
   if (comm.isPair)
     config.maxCTAs = 4;
-  int result =
-      api.initRank(&comm.comm, comm.ranks, identity, comm.index, &config);
+  int result = api.initRank(&comm.comm, int(comm.members.size()), identity,
+                            comm.index, &config);
   return result == nccl::InProgress
              ? TESSERA_RT_OK
              : check(comm, "making a communicator", result);
@@ -168,8 +173,8 @@ Status NcclLibrary::connect(Communicator &comm) {
 Status NcclLibrary::split(const Communicator &parent, Communicator &comm) {
   nccl::Config config;
   config.blocking = 0;
-  int result =
-      api.split(parent.comm, comm.color, comm.index, &comm.comm, &config);
+  int result = api.split(parent.comm, /*color=*/comm.members.front(),
+                         comm.index, &comm.comm, &config);
   if (result != nccl::Success && result != nccl::InProgress)
     return check(parent, "splitting a communicator", result);
   // The parent is busy until its child exists.

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Communicators of one rank, and their creation by the ranks over the job's
-// shared memory, with timeouts. NcclCommunication.cpp implements the
-// collectives.
+// Communicators of one rank, and their creation by the ranks, with timeouts.
+// NcclCommunication.cpp implements the collectives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,12 +28,11 @@ struct Communicator {
   uint64_t identity = 0;
   /// For messages: "dp", "rank 0 to rank 1".
   std::string name;
-  /// Its size, and this rank's number in it. In a pair, 0 sends and 1 receives.
-  int ranks = 0, index = 0;
+  /// Its ranks, and this rank's number among them. In a pair, 0 sends and 1
+  /// receives.
+  std::vector<int> members;
+  int index = 0;
   bool isPair = false;
-  /// First rank of its group, which distinguishes it from the other groups of
-  /// the same split.
-  int color = 0;
   nccl::Comm comm = nullptr;
   Stream stream;
   /// Working memory of its collectives.
@@ -53,13 +51,14 @@ public:
   Status open(bool shared);
   const nccl::Api &get() const { return api; }
 
-  /// Creates an identity for a communicator and announces it to the other
-  /// ranks.
+  /// Creates an identity for a communicator whose first member this rank is,
+  /// and announces it to the others.
   Status announceIdentity(const Communicator &comm);
-  /// Begins to create a communicator of `comm.ranks` ranks, with this rank as
-  /// number `comm.index`. waitReady waits for it.
+  /// Begins to create a communicator by the identity that its first member has
+  /// announced. waitReady waits for it.
   Status connect(Communicator &comm);
-  /// The same by splitting a communicator: ranks with equal color form one.
+  /// The same by splitting a communicator: all of its ranks call it, each with
+  /// the part that it is in.
   Status split(const Communicator &parent, Communicator &comm);
   /// Waits until the communicator's last call is under way.
   Status waitReady(const Communicator &comm);

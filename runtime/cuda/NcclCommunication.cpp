@@ -14,7 +14,10 @@
 
 #include "Nccl.h"
 
+#include "ranks/Sharing.h"
+
 #include <algorithm>
+#include <numeric>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
@@ -46,9 +49,12 @@ private:
   const nccl::Api &api() const { return library.get(); }
   Communicator *find(const Operation &op);
   bool addCommunicator(const Operation &op);
-  Status splitGroups();
+  Status compareGroups(const std::vector<Operation> &operations, bool &isSame);
+  void addParent();
+  Status connectAlone(const std::vector<Communicator *> &alone);
   Status connectPair(Communicator &comm);
-  Status connectEach(bool withGroups);
+  Status splitGroups();
+  std::string allocate();
 
   Status enqueue(const Operation &op, Communicator &comm);
   Status allGather(const Operation &op, Communicator &comm);
@@ -149,15 +155,15 @@ static std::unique_ptr<Communicator> describe(const Operation &op) {
   if (comm->isPair) {
     std::pair<int, int> pair = pairOf(op);
     comm->name = format("rank %d to rank %d", pair.first, pair.second);
-    comm->ranks = 2;
+    comm->members = {pair.first, pair.second};
     comm->index = op.kind == OpKind::Send ? 0 : 1;
     comm->identity = comm->key;
   } else {
     comm->name = op.group->name;
-    comm->ranks = op.group->size();
+    comm->members = op.group->members;
     comm->index = op.group->index;
-    comm->color = op.group->members.front();
-    comm->identity = hashBytes(&comm->color, sizeof(comm->color), comm->key);
+    int first = comm->members.front();
+    comm->identity = hashBytes(&first, sizeof(first), comm->key);
   }
   return comm;
 }
@@ -176,35 +182,37 @@ bool NcclCommunication::addCommunicator(const Operation &op) {
   return isNew;
 }
 
-/// All ranks split the communicator of all ranks in the same order of axes.
-/// They have the same axes, because their steps have the same groups.
-Status NcclCommunication::splitGroups() {
-  if (std::all_of(comms.begin(), comms.end(),
-                  [](const auto &comm) { return comm->isPair; }))
-    return TESSERA_RT_OK;
+/// Adds the communicators of a step, and finds out whether all ranks have
+/// groups over the same axes in the same order.
+Status
+NcclCommunication::compareGroups(const std::vector<Operation> &operations,
+                                 bool &isSame) {
+  uint64_t hash = 1;
+  for (const Operation &op : operations)
+    if (addCommunicator(op) && !isPointToPoint(op.kind))
+      hash = hashBytes(op.group->axes.data(),
+                       op.group->axes.size() * sizeof(StridedAxis), hash);
   tessera_rt_context *ctx = context.ctx;
+  ctx->block().splits = hash;
+  if (Status status = shareMemory(ctx, &ctx->block().splits, sizeof(hash)))
+    return status;
+  if (Status status = awaitShared(ctx))
+    return status;
+  isSame = true;
+  for (int rank = 0; rank < ctx->ranks; ++rank)
+    isSame &= ctx->memory.blocks[rank].splits == hash;
+  return TESSERA_RT_OK;
+}
+
+/// Adds the communicator of all ranks, of which groups are split.
+void NcclCommunication::addParent() {
   auto all = std::make_unique<Communicator>();
   all->key = all->identity = hashBytes("all ranks", 9);
   all->name = "all ranks";
-  all->ranks = ctx->ranks;
-  all->index = ctx->rank;
-  if (ctx->rank == 0)
-    if (Status status = library.announceIdentity(*all))
-      return status;
-  if (Status status = library.connect(*all))
-    return status;
-  if (Status status = library.waitReady(*all))
-    return status;
-  for (std::unique_ptr<Communicator> &comm : comms) {
-    if (comm->isPair)
-      continue;
-    if (Status status = library.split(*all, *comm))
-      return status;
-    if (Status status = library.waitReady(*comm))
-      return status;
-  }
+  all->members.resize(size_t(context.ctx->ranks));
+  std::iota(all->members.begin(), all->members.end(), 0);
+  all->index = context.ctx->rank;
   comms.insert(comms.begin(), std::move(all));
-  return TESSERA_RT_OK;
 }
 
 /// Sends the first message of a pair, one byte of the arena, which has no
@@ -222,22 +230,17 @@ Status NcclCommunication::connectPair(Communicator &comm) {
   return library.check(comm, "connecting", result);
 }
 
-/// Creates pairs, and also groups if the ranks' steps differ in them, as in a
-/// pipeline. They are created one by one, and all ranks go in the order of
-/// identities, so the first remaining one always has all its ranks ready.
-Status NcclCommunication::connectEach(bool withGroups) {
-  std::vector<Communicator *> alone;
-  for (std::unique_ptr<Communicator> &comm : comms)
-    if (comm->isPair || withGroups)
-      alone.push_back(comm.get());
-  std::sort(alone.begin(), alone.end(),
-            [](auto *a, auto *b) { return a->identity < b->identity; });
-  // The sender, or first member, creates the identity. All identities are
-  // announced before any rank waits for one.
+/// Creates communicators by identities. They are created one by one, and all
+/// ranks go in the order of identities, so the first remaining one always has
+/// all its ranks ready.
+Status
+NcclCommunication::connectAlone(const std::vector<Communicator *> &alone) {
   for (Communicator *comm : alone)
     if (comm->index == 0)
       if (Status status = library.announceIdentity(*comm))
         return status;
+  if (Status status = awaitShared(context.ctx))
+    return status;
   for (Communicator *comm : alone) {
     if (Status status = library.connect(*comm))
       return status;
@@ -250,30 +253,20 @@ Status NcclCommunication::connectEach(bool withGroups) {
   return TESSERA_RT_OK;
 }
 
-Status NcclCommunication::open(const std::vector<Operation> &operations) {
-  // All ranks must decide alike whether and how to split.
-  uint64_t hash = 1;
-  for (const Operation &op : operations)
-    if (addCommunicator(op) && !isPointToPoint(op.kind))
-      hash = hashBytes(op.group->axes.data(),
-                       op.group->axes.size() * sizeof(StridedAxis), hash);
-  tessera_rt_context *ctx = context.ctx;
-  ctx->block().splits.store(hash);
-  if (Status status = barrier(ctx, BarrierAgreed))
-    return status;
-  bool isSame = true;
-  for (int rank = 0; rank < ctx->ranks; ++rank)
-    isSame &= ctx->memory.blocks[rank].splits.load() ==
-              ctx->memory.blocks[0].splits.load();
-  if (comms.empty())
-    return TESSERA_RT_OK;
-  if (Status status = library.open(shared))
-    return status;
-  if (isSame)
-    if (Status status = splitGroups())
+/// Splits the communicator of all ranks, all ranks in the same order of axes.
+Status NcclCommunication::splitGroups() {
+  for (std::unique_ptr<Communicator> &comm : comms) {
+    if (comm->comm)
+      continue;
+    if (Status status = library.split(*comms.front(), *comm))
       return status;
-  if (Status status = connectEach(/*withGroups=*/!isSame))
-    return status;
+    if (Status status = library.waitReady(*comm))
+      return status;
+  }
+  return TESSERA_RT_OK;
+}
+
+std::string NcclCommunication::allocate() {
   std::string error;
   for (int slot = 0; slot < TESSERA_RT_MAX_SLOTS && error.empty(); ++slot) {
     error = context.device.createEvent(/*timed=*/false, ready[slot]);
@@ -289,7 +282,32 @@ Status NcclCommunication::open(const std::vector<Operation> &operations) {
       error = context.device.allocate(comm->stagingBytes, memory);
     comm->staging = static_cast<uint8_t *>(memory);
   }
-  return context.check(error);
+  return error;
+}
+
+Status NcclCommunication::open(const std::vector<Operation> &operations) {
+  bool isSame = true;
+  if (Status status = compareGroups(operations, isSame))
+    return status;
+  if (!comms.empty())
+    if (Status status = library.open(shared))
+      return status;
+  auto isPair = [](const auto &comm) { return comm->isPair; };
+  bool splits = isSame && !std::all_of(comms.begin(), comms.end(), isPair);
+  if (splits)
+    addParent();
+  std::vector<Communicator *> alone;
+  for (std::unique_ptr<Communicator> &comm : comms)
+    if (!splits || comm->isPair || comm == comms.front())
+      alone.push_back(comm.get());
+  std::sort(alone.begin(), alone.end(),
+            [](auto *a, auto *b) { return a->identity < b->identity; });
+  if (Status status = connectAlone(alone))
+    return status;
+  if (splits)
+    if (Status status = splitGroups())
+      return status;
+  return comms.empty() ? TESSERA_RT_OK : context.check(allocate());
 }
 
 NcclCommunication::~NcclCommunication() {

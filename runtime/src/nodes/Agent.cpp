@@ -74,7 +74,7 @@ std::string Agent::openRoot() {
       error = drawKey(rootAddress.key);
   } else {
     error = resolveHost(rootPlace.hostName(), address);
-    if (error.empty() && !isOwnAddress(address))
+    if (error.empty() && findInterface(address).empty())
       error = "--rendezvous expects an address of node 0, where the root "
               "listens, but '" +
               rootPlace.hostName() + "' is " + address;

@@ -13,7 +13,6 @@
 
 #include "support/Support.h"
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
@@ -101,12 +100,13 @@ std::string tessera::rt::resolveHost(const std::string &host,
   return std::string();
 }
 
-bool tessera::rt::isOwnAddress(const std::string &address) {
+std::string tessera::rt::findInterface(const std::string &address) {
   std::vector<Interface> interfaces;
   listInterfaces(interfaces);
-  return std::any_of(
-      interfaces.begin(), interfaces.end(),
-      [&](const Interface &one) { return one.address == address; });
+  for (const Interface &one : interfaces)
+    if (one.address == address)
+      return one.name;
+  return std::string();
 }
 
 std::string tessera::rt::findOwnAddress(const std::string &interface,

@@ -28,14 +28,14 @@ std::string findAddressTowards(const std::string &target,
                                const std::string &interface,
                                std::string &address);
 
+/// The name of the interface that has an IPv4 address; empty: none has it.
+std::string findInterface(const std::string &address);
+
 /// The name of this machine.
 std::string hostName();
 
 /// Resolves a host to an IPv4 address. Returns a message, or nothing.
 std::string resolveHost(const std::string &host, std::string &address);
-
-/// True if an interface of this machine has the address.
-bool isOwnAddress(const std::string &address);
 
 } // namespace tessera::rt
 

@@ -264,30 +264,6 @@ void SharedMemory::unmap() {
   base = nullptr;
 }
 
-bool tessera::rt::announce(SharedMemory &memory, uint64_t name,
-                           const void *data, size_t bytes) {
-  for (Announcement &slot : memory.control->announcements) {
-    uint64_t nobody = 0;
-    if (!slot.name.compare_exchange_strong(nobody, name))
-      continue;
-    memcpy(slot.data, data, std::min(bytes, sizeof(slot.data)));
-    slot.isWhole.store(1);
-    return true;
-  }
-  return false;
-}
-
-bool tessera::rt::findAnnouncement(SharedMemory &memory, uint64_t name,
-                                   void *data, size_t bytes) {
-  for (Announcement &slot : memory.control->announcements) {
-    if (slot.name.load() != name || slot.isWhole.load() == 0)
-      continue;
-    memcpy(data, slot.data, std::min(bytes, sizeof(slot.data)));
-    return true;
-  }
-  return false;
-}
-
 void tessera::rt::ringDoorbell(RankBlock &block) {
   block.doorbell.fetch_add(1);
   if (block.sleeping.load())

@@ -39,7 +39,6 @@ constexpr const char *devicesAreLate =
 constexpr int maxSimulatedRanks = 64;
 constexpr int maxTraffic = 64;
 constexpr int maxGroups = 64;
-constexpr int maxAnnouncements = 512;
 constexpr int maxFacts = 64;
 /// Files that a rank writes in a checkpoint.
 constexpr int maxCheckpointFiles = 256;
@@ -134,10 +133,10 @@ struct SharedFact {
   char text[120] = {};
 };
 
-/// Data that one rank announces to the others of its machine, by name.
+/// Data that a rank announces to others; see Sharing.h.
 struct Announcement {
-  std::atomic<uint64_t> name{0};
-  std::atomic<uint32_t> isWhole{0};
+  /// 0: there is none.
+  uint64_t name = 0;
   char data[128] = {};
 };
 
@@ -273,7 +272,8 @@ struct alignas(64) RankBlock {
   GroupOrder orders[maxGroups];
   int32_t numOrders = 0;
   /// Hash of the axes over which its communicators are split.
-  std::atomic<uint64_t> splits{0};
+  uint64_t splits = 0;
+  Announcement announcements[maxGroups];
   /// Identifies its device; empty: it has none.
   char device[64] = {};
   /// Its arena on that device, for ranks of the same process.
@@ -373,7 +373,6 @@ struct ControlBlock {
   Status failureStatus = TESSERA_RT_OK;
   /// Long enough for a list of all files of a state.
   char failure[64 << 10] = {};
-  Announcement announcements[maxAnnouncements];
   NodeBlock node;
 };
 
@@ -442,14 +441,6 @@ struct SharedMemory {
   void forgetOtherNodes();
   void unmap();
 };
-
-/// Announces `bytes` bytes (at most 128) to the ranks of this node, under a
-/// name that is used once. Returns false if there is no slot left.
-bool announce(SharedMemory &memory, uint64_t name, const void *data,
-              size_t bytes);
-/// Reads the announcement of a name; false: there is none so far.
-bool findAnnouncement(SharedMemory &memory, uint64_t name, void *data,
-                      size_t bytes);
 
 /// Rings one rank's doorbell.
 void ringDoorbell(RankBlock &block);

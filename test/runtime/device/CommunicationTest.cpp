@@ -8,7 +8,7 @@
 // Ranks with emulated devices: processes with a replacement of NCCL, processes
 // that use the host's shared memory, and threads on one device. Collectives of
 // every kind are enqueued, recorded and replayed, and every failure gives one
-// message.
+// message. Ranks that are processes may be on several nodes; see runRanks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,8 @@
 #include "Ranks.h"
 #include "StuckDevice.h"
 #include "runtime/cuda/CudaTarget.h"
+#include "runtime/src/nodes/Interfaces.h"
+#include "runtime/src/nodes/Root.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -284,6 +286,14 @@ static std::string failureOf(const RankSetup &setup, const RankFunction &body,
   return testing::internal::GetCapturedStderr();
 }
 
+static bool hasNodes() { return getenv("TESSERA_TEST_NODES") != nullptr; }
+
+/// The name of a rank of two in messages.
+static std::string nameOf(int rank) {
+  Placement place = hasNodes() ? Placement{0, 2, 1} : onOneNode(2);
+  return nameRank(place, {hostName(), hostName()}, rank);
+}
+
 static std::string stepTwice(tessera_rt_context *ctx) {
   for (int i = 0; i < 2; ++i)
     if (ctx->target->step() || ctx->target->fetch({}))
@@ -329,7 +339,8 @@ TEST(communication, communicators_that_never_come_together_time_out) {
     openTarget(ctx, oneReduce);
     return std::string();
   });
-  EXPECT_NE(text.find("NCCL has not come together over all ranks within 1 s"),
+  EXPECT_NE(text.find("the connection of NCCL over all ranks is not over after "
+                      "1 s: all ranks have begun it; "),
             std::string::npos)
       << text;
 }
@@ -342,7 +353,7 @@ TEST(communication, a_rank_that_dies_is_named) {
       kill(getpid(), SIGKILL);
     return stepTwice(ctx);
   });
-  EXPECT_NE(text.find("rank 1 was killed by signal 9"), std::string::npos)
+  EXPECT_NE(text.find(nameOf(1) + " was killed by signal 9"), std::string::npos)
       << text;
 }
 
@@ -383,6 +394,53 @@ TEST(communication, a_device_that_does_not_end_times_out) {
   EXPECT_EQ(text.find("aborted"), std::string::npos) << text;
 }
 
+/// Opens the target of one of two ranks, whose device does not end its steps if
+/// this is rank 0.
+static Status openStuck(tessera_rt_context *ctx) {
+  std::string error;
+  auto device = std::make_unique<StuckDevice>(createEmulatedDevice(0, error));
+  device->isStuck = ctx->rank == 0;
+  static_cast<CudaTarget *>(ctx->target.get())->useDevice(std::move(device));
+  return openTarget(ctx, oneReduce);
+}
+
+TEST(communication, a_rank_that_begins_no_step_is_named) {
+  std::string text = failureOf({2, arenaBytes, 1, 1}, [](auto *ctx) {
+    if (openStuck(ctx))
+      return std::string("not opened");
+    // A step of rank 0 is on its device. Rank 1 makes none.
+    if (ctx->rank == 0) {
+      ctx->block().stepsBegun.fetch_add(1);
+      ctx->target->fetch({});
+    }
+    for (int i = 0; i < 2000 && !ctx->memory.control->aborted.load(); ++i)
+      usleep(10000);
+    return std::string();
+  });
+  std::string expected =
+      nameOf(1) + (hasNodes() ? " is running, but does not arrive; "
+                              : " is running, but has not begun "
+                                "it; ");
+  EXPECT_NE(text.find(expected), std::string::npos) << text;
+}
+
+TEST(communication, a_rank_that_dies_is_named_though_nccl_sees_it_first) {
+  std::string text = failureOf({2, arenaBytes, 1, 30}, [](auto *ctx) {
+    if (ctx->rank == 0)
+      setenv("FAKE_NCCL_ERROR", "1", 1);
+    if (openStuck(ctx) || ctx->target->step())
+      return std::string("no step");
+    if (ctx->rank == 0)
+      ctx->target->fetch({});
+    usleep(500000);
+    if (ctx->rank == 1)
+      kill(getpid(), SIGKILL);
+    return std::string();
+  });
+  EXPECT_NE(text.find(nameOf(1) + " was killed by signal 9"), std::string::npos)
+      << text;
+}
+
 TEST(communication, an_error_of_a_device_ends_all_ranks) {
   std::string text = spoiled(
       [](tessera_rt_context *ctx, StuckDevice &device) {
@@ -391,7 +449,7 @@ TEST(communication, an_error_of_a_device_ends_all_ranks) {
           device.fault = "an illegal memory access was encountered";
       },
       20);
-  EXPECT_NE(text.find("rank 1: an illegal memory access was encountered"),
+  EXPECT_NE(text.find(nameOf(1) + ": an illegal memory access was encountered"),
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("rank 0 has aborted"), std::string::npos) << text;
@@ -433,4 +491,48 @@ TEST(communication, the_recipe_for_one_device_is_in_the_environment) {
                                   : "not the recipe";
                      }),
             0);
+}
+
+TEST(communication, nccl_gets_the_interface_of_the_node) {
+  unsetenv("NCCL_SOCKET_IFNAME");
+  auto body = [](tessera_rt_context *ctx) -> std::string {
+    bool isChosen = ctx->rank == 1;
+    if (isChosen)
+      setenv("NCCL_SOCKET_IFNAME", "ib", 1);
+    if (openTarget(ctx, oneReduce))
+      return "not opened";
+    std::string interface = getenv("NCCL_SOCKET_IFNAME");
+    return interface == (isChosen ? "ib" : "=lo") ? "" : interface;
+  };
+  EXPECT_EQ(runRanks({2, arenaBytes}, body), 0);
+}
+
+/// Opens the targets of two ranks whose devices claim to be real ones.
+static void openOnDevices(tessera_rt_context *ctx, const std::string &identity,
+                          bool isShared) {
+  std::string error;
+  auto device = std::make_unique<StuckDevice>(createEmulatedDevice(0, error));
+  device->claim(identity);
+  static_cast<CudaTarget *>(ctx->target.get())->useDevice(std::move(device));
+  Options options;
+  options.shareDevice = isShared;
+  openTarget(ctx, oneReduce, options);
+}
+
+TEST(communication, ranks_with_one_device_are_refused_unless_they_share_it) {
+  auto run = [](bool isSame, bool isShared) {
+    return [=](tessera_rt_context *ctx) -> std::string {
+      openOnDevices(ctx, isSame || ctx->rank == 0 ? "GPU-a" : "GPU-b",
+                    isShared);
+      return "";
+    };
+  };
+  EXPECT_EQ(runRanks({2, arenaBytes}, run(false, false)), 0);
+  EXPECT_EQ(runRanks({2, arenaBytes}, run(true, true)), 0);
+  std::string text = failureOf({2, arenaBytes}, run(true, false), 1);
+  std::string expected = nameOf(1) + ": expects a device for each rank, " +
+                         (hasNodes() ? "1" : "2") +
+                         " on each node, but ranks 0 and 1 would use the same "
+                         "(";
+  EXPECT_NE(text.find(expected), std::string::npos) << text;
 }

@@ -293,24 +293,40 @@ TEST_F(CublasLtTest, a_place_that_cannot_be_written_is_a_remark) {
 TEST_F(CublasLtTest, other_ranks_take_the_first_one_s_choices) {
   std::vector<float> memory;
   MatmulCall call = smallCall(memory);
-  std::unique_ptr<Matmul> second;
-  // The second rank waits while the first one tunes.
-  TuneOptions first = options;
-  options.isFirst = false;
-  options.barrier = [&]() -> std::string {
-    std::string error;
-    std::unique_ptr<Matmul> matmul =
-        createCublasLt(*device, *kernels, stream, first, error);
-    return matmul->prepare({call});
+  // Also where nobody can write a file.
+  options.path = "/proc/tessera.tune";
+  std::string given;
+  options.share = [&](std::string &text) -> std::string {
+    given = text;
+    return "";
   };
-  second = open();
-  EXPECT_EQ(second->prepare({call}), "");
-  // It uses the file's choice, algorithm 2.
+  EXPECT_EQ(open()->prepare({call}), "");
+  TuneFile file;
+  ASSERT_EQ(file.parse(given), "");
+  EXPECT_EQ(file.entries.begin()->second.algo.data[0], 0xA162u);
+
+  options.isFirst = false;
+  options.share = [&](std::string &text) -> std::string {
+    EXPECT_EQ(text, "");
+    text = given;
+    return "";
+  };
   auto *heuristics =
       fakeFunction<int64_t()>("libcublasLt.so.13", "tessera_fake_heuristics");
   int64_t before = heuristics();
-  EXPECT_EQ(second->run(stream, call), "");
-  EXPECT_EQ(heuristics(), before);
+  EXPECT_EQ(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
+  EXPECT_EQ(heuristics(), before) << "it has chosen by itself";
+  // A rank with another device chooses by itself, and so does one to which the
+  // first gives nothing.
+  file.subject.device = "another";
+  for (const std::string &text : {file.text(), std::string()}) {
+    given = text;
+    before = heuristics();
+    EXPECT_EQ(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
+    EXPECT_GT(heuristics(), before);
+  }
+  options.share = [](std::string &) { return "another rank has failed"; };
+  EXPECT_EQ(open()->prepare({call}), "another rank has failed");
 }
 
 TEST_F(CublasLtTest, errors_name_the_matmul) {

@@ -8,8 +8,12 @@
 // The functions of NCCL that the runtime calls, between processes or threads of
 // one machine. A communicator is a block of shared memory named by its
 // identity; messages go through mailboxes in it. Creating a communicator does
-// not block, as in NCCL.
+// not block, as in NCCL. Each of its ranks has to come once, and all with the
+// same number of ranks.
 //
+// FAKE_NCCL_FOLDER=DIR: the folder of these blocks (/dev/shm).
+// FAKE_NCCL_LOG=FILE: gets a line for each communicator that is made by its
+// identity, with NCCL_SOCKET_IFNAME.
 // FAKE_NCCL_ERROR=N: the N-th collective reports an asynchronous error, as NCCL
 // does. The first message of a pair blocks until both ranks have begun it.
 // FAKE_NCCL_STUCK=1: communicators are never completed. It is an error to close
@@ -53,6 +57,9 @@ struct Mailbox {
 };
 struct Shared {
   std::atomic<int> joined;
+  /// The number of ranks, and which of them have come.
+  std::atomic<int> ranks;
+  std::atomic<bool> isHere[maxRanks];
   /// Ranks that have begun their first message outside a group.
   std::atomic<int> met;
   Mailbox mail[maxRanks][maxRanks];
@@ -88,7 +95,8 @@ static int numAborted = 0, numCollectives = 0;
 extern "C" int tessera_fake_aborted() { return numAborted; }
 
 static CommT *join(const std::string &name, int ranks, int rank) {
-  std::string path = "/dev/shm/" + name;
+  const char *folder = getenv("FAKE_NCCL_FOLDER");
+  std::string path = std::string(folder ? folder : "/dev/shm") + "/" + name;
   int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
   if (fd < 0 || ftruncate(fd, sizeof(Shared)) != 0)
     return nullptr;
@@ -96,10 +104,28 @@ static CommT *join(const std::string &name, int ranks, int rank) {
                       MAP_SHARED | MAP_NORESERVE, fd, 0);
   close(fd);
   auto *comm = new CommT{name, static_cast<Shared *>(memory), ranks, rank};
+  int none = 0;
+  comm->shared->ranks.compare_exchange_strong(none, ranks);
+  if (rank < 0 || rank >= ranks || comm->shared->ranks != ranks ||
+      comm->shared->isHere[rank].exchange(true)) {
+    fprintf(stderr, "fake NCCL: rank %d of %d does not fit\n", rank, ranks);
+    ::abort();
+  }
   // The last rank to arrive removes the name.
   if (++comm->shared->joined == ranks)
     unlink(path.c_str());
   return comm;
+}
+
+static void log(int ranks, int rank) {
+  const char *path = getenv("FAKE_NCCL_LOG");
+  const char *interface = getenv("NCCL_SOCKET_IFNAME");
+  FILE *file = path ? fopen(path, "a") : nullptr;
+  if (!file)
+    return;
+  fprintf(file, "rank %d of %d by %s\n", rank, ranks,
+          interface ? interface : "any");
+  fclose(file);
 }
 
 static bool isTogether(const CommT *comm) {
@@ -266,9 +292,11 @@ int ncclGetVersion(int *version) {
 }
 int ncclGetUniqueId(UniqueId *identity) {
   static std::atomic<int> number{0};
+  char host[64] = {};
+  gethostname(host, sizeof(host) - 1);
   memset(identity, 0, sizeof(*identity));
   snprintf(identity->internal, sizeof(identity->internal),
-           "tessera-fake-nccl-%d-%d", int(getpid()), ++number);
+           "tessera-fake-nccl-%s-%d-%d", host, int(getpid()), ++number);
   return Success;
 }
 const char *ncclGetErrorString(int result) {
@@ -282,6 +310,7 @@ int ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId identity, int rank,
   if (config->size != sizeof(Config) || config->magic != 0xcafebeef ||
       config->blocking != 0 || ranks > maxRanks)
     return 5;
+  log(ranks, rank);
   *comm = join(identity.internal, ranks, rank);
   if (!*comm)
     return 2;

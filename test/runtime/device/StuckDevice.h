@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An emulated device that can be told to let no event happen any more, or to
-// report an error instead.
+// An emulated device that can be told to let no event happen any more, to
+// report an error instead, or to claim that it is real.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +25,15 @@ public:
   /// The error that a query reports.
   std::string fault;
 
-  const DeviceProperties &properties() const override {
-    return real->properties();
+  /// Makes it claim to be a device with this identity.
+  void claim(const std::string &identity) {
+    claimed = real->properties();
+    claimed.identity = identity;
   }
-  bool isEmulated() const override { return true; }
+  const DeviceProperties &properties() const override {
+    return isEmulated() ? real->properties() : claimed;
+  }
+  bool isEmulated() const override { return claimed.identity.empty(); }
   std::unique_ptr<Device> createForThread(std::string &error) const override {
     return real->createForThread(error);
   }
@@ -113,6 +118,7 @@ public:
 
 private:
   std::unique_ptr<Device> real;
+  DeviceProperties claimed;
 };
 
 } // namespace tessera::rt::cuda
