@@ -71,12 +71,13 @@ static int32_t allKinds(tessera_rt_context *ctx) {
     if (int32_t status =
             collective.run(ctx, 0, ++sequence, inOffset, outs[which]))
       return status;
-  // Messages along tp in both directions at once.
-  int64_t peer = 1 - tessera_rt_rank(ctx) % 2;
-  int32_t status = transfer(TESSERA_RT_SEND, tp, f32, peer, 5, 8)
+  // Messages along dp, to another node if there are several, in both directions
+  // at once.
+  int64_t peer = 1 - tessera_rt_rank(ctx) / 2;
+  int32_t status = transfer(TESSERA_RT_SEND, dp, f32, peer, 5, 8)
                        .start(ctx, 1, 10, inOffset, 0);
   if (!status)
-    status = transfer(TESSERA_RT_RECV, tp, f32, peer, 5, 8)
+    status = transfer(TESSERA_RT_RECV, dp, f32, peer, 5, 8)
                  .start(ctx, 2, 11, 0, outs[7]);
   if (!status)
     status = tessera_rt_wait(ctx, 2);
@@ -91,7 +92,7 @@ static float input(int run, int rank, int i) {
 /// The expected result `which` on `rank`.
 static std::vector<float> expected(int which, int run, int rank) {
   std::vector<float> v;
-  int tpPeer = rank ^ 1, dpPeer = rank ^ 2, tpIndex = rank & 1,
+  int dpPeer = rank ^ 2, tpIndex = rank & 1,
       dpIndex = rank >> 1;
   auto all = [&](int from) {
     for (int i = 0; i < 8; ++i)
@@ -132,9 +133,6 @@ static std::vector<float> expected(int which, int run, int rank) {
         for (int r = 0; r < 2; ++r)
           v.push_back(input(run, (rank & 2) + j, (o * 2 + r) * 2 + tpIndex));
     break;
-  case 4:
-    all(dpPeer);
-    break;
   case 5:
     if (dpIndex == 1)
       all(dpPeer);
@@ -145,7 +143,7 @@ static std::vector<float> expected(int which, int run, int rank) {
     all(2);
     break;
   default:
-    all(tpPeer);
+    all(dpPeer);
   }
   return v;
 }

@@ -16,7 +16,9 @@
 // identity, with NCCL_SOCKET_IFNAME.
 // FAKE_NCCL_ERROR=N: the N-th collective reports an asynchronous error, as NCCL
 // does. The first message of a pair blocks until both ranks have begun it.
-// FAKE_NCCL_STUCK=1: communicators are never completed. It is an error to close
+// FAKE_NCCL_PATIENCE=S: a rank that has waited S seconds for another reports
+// such an error and goes on. FAKE_NCCL_STUCK=1: communicators are never
+// completed. It is an error to close
 // a communicator whose collectives are still in a recorded step, for which NCCL
 // would wait. FAKE_NCCL_SLOW_CLOSE=R: rank R needs half a second to close one.
 //
@@ -26,6 +28,7 @@
 #include "runtime/cuda/NcclApi.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -60,6 +63,7 @@ struct Shared {
   /// The number of ranks, and which of them have come.
   std::atomic<int> ranks;
   std::atomic<bool> isHere[maxRanks];
+  std::atomic<bool> hasFailed;
   /// Ranks that have begun their first message outside a group.
   std::atomic<int> met;
   Mailbox mail[maxRanks][maxRanks];
@@ -133,6 +137,28 @@ static bool isTogether(const CommT *comm) {
   return !stuck && comm->shared->joined.load() >= comm->ranks;
 }
 
+/// Waits until a mailbox is full or empty. Returns false if the communicator
+/// fails or is aborted before. One that fails makes those of its ranks fail.
+static bool await(CommT *comm, const Mailbox &box, uint32_t isFull) {
+  static std::atomic<bool> hasFailed{false};
+  const char *patience = getenv("FAKE_NCCL_PATIENCE");
+  auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    std::chrono::duration<double> waited =
+        std::chrono::steady_clock::now() - begin;
+    if (hasFailed || comm->shared->hasFailed ||
+        (patience && waited.count() > atof(patience))) {
+      hasFailed = true;
+      comm->shared->hasFailed = true;
+      comm->error = 6;
+      return false;
+    }
+    if (box.isFull.load() == isFull || comm->isAborted)
+      return !comm->isAborted;
+    usleep(20);
+  }
+}
+
 static void post(CommT *comm, int to, const void *data, size_t bytes) {
   if (bytes > mailBytes) {
     fprintf(stderr, "fake NCCL: a message of %zu bytes, more than %zu\n", bytes,
@@ -140,11 +166,8 @@ static void post(CommT *comm, int to, const void *data, size_t bytes) {
     ::abort();
   }
   Mailbox &box = comm->shared->mail[comm->rank][to];
-  while (box.isFull.load())
-    if (comm->isAborted)
-      return;
-    else
-      usleep(20);
+  if (!await(comm, box, 0))
+    return;
   memcpy(box.data, data, bytes);
   box.bytes = bytes;
   box.isFull.store(1);
@@ -153,11 +176,8 @@ static void post(CommT *comm, int to, const void *data, size_t bytes) {
 static std::vector<char> take(CommT *comm, int from, size_t bytes) {
   std::vector<char> data(bytes);
   Mailbox &box = comm->shared->mail[from][comm->rank];
-  while (!box.isFull.load())
-    if (comm->isAborted)
-      return data;
-    else
-      usleep(20);
+  if (!await(comm, box, 1))
+    return data;
   if (box.bytes != bytes) {
     fprintf(stderr, "fake NCCL: %zu bytes sent, %zu received\n", box.bytes,
             bytes);
