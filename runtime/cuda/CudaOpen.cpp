@@ -232,8 +232,8 @@ Status CudaTarget::agree() {
   if (!device->isEmulated())
     snprintf(block.device, sizeof(block.device), "%s",
              device->properties().identity.c_str());
-  if (Status status =
-          shareMemory(ctx, block.orders, int64_t(sizeof(block.orders))))
+  if (Status status = shareMemory(
+          ctx, block.orders, block.numOrders * int64_t(sizeof(GroupOrder))))
     return status;
   if (Status status =
           shareMemory(ctx, &block.numOrders, int64_t(sizeof(block.numOrders))))
@@ -249,7 +249,8 @@ Status CudaTarget::agree() {
 }
 
 Status CudaTarget::compareWith(int rank) {
-  const RankBlock &block = ctx->block(), &theirs = ctx->memory.blocks[rank];
+  const RankBlock &block = ctx->block();
+  const RankBlock &theirs = ctx->memory.blocks[rank];
   const GroupOrder *other = nullptr;
   const GroupOrder *order =
       rank == ctx->rank ? nullptr : findDisagreement(block, theirs, other);

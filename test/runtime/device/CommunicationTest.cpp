@@ -92,8 +92,7 @@ static float input(int run, int rank, int i) {
 /// The expected result `which` on `rank`.
 static std::vector<float> expected(int which, int run, int rank) {
   std::vector<float> v;
-  int dpPeer = rank ^ 2, tpIndex = rank & 1,
-      dpIndex = rank >> 1;
+  int dpPeer = rank ^ 2, tpIndex = rank & 1, dpIndex = rank >> 1;
   auto all = [&](int from) {
     for (int i = 0; i < 8; ++i)
       v.push_back(input(run, from, i));
@@ -264,6 +263,36 @@ TEST(communication, what_streams_leave_open_changes_nothing) {
     EXPECT_EQ(runRanks({2, arenaBytes}, body), 0) << "seed " << seed;
   }
   unsetenv("TESSERA_EMULATOR_SEED");
+}
+
+/// A step in which rank 0 alone multiplies.
+static int32_t matmulOfOneRank(tessera_rt_context *ctx) {
+  // [8, 1] = [8, 1] [1, 1]
+  static const tessera_rt_matmul_desc matmul = {
+      TESSERA_RT_F32, TESSERA_RT_F32, 1, 8, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
+  uint8_t *arena = tessera_rt_arena(ctx);
+  int32_t status =
+      ctx->rank == 0
+          ? tessera_rt_matmul(ctx, &matmul, arena + inOffset, arena + outs[1],
+                              arena + outs[2], nullptr, nullptr)
+          : 0;
+  return status ? status
+                : allReduce({1, 2}, TESSERA_RT_F32, TESSERA_RT_SUM, 8)
+                      .run(ctx, 0, 1, inOffset, outs[0]);
+}
+
+TEST(communication, a_rank_without_matmuls_gets_the_choices_too) {
+  Options options;
+  options.tuneFile = testing::TempDir() + "tessera-communication-" +
+                     std::to_string(getpid()) + ".tune";
+  auto body = [&](tessera_rt_context *ctx) -> std::string {
+    if (openTarget(ctx, matmulOfOneRank, options) || ctx->target->step() ||
+        ctx->target->fetch({}))
+      return "not stepped";
+    return "";
+  };
+  EXPECT_EQ(runRanks({2, arenaBytes}, body), 0);
+  EXPECT_EQ(unlink(options.tuneFile.c_str()), 0);
 }
 
 //===----------------------------------------------------------------------===//
