@@ -29,6 +29,7 @@ PARTS = {
     "curves": (parts.curves, 180, "losses of the tiny models, f32, bf16 and fp8"),
     "ranks": (parts.ranks, 180, "ranks played by one device against one rank"),
     "nccl": (parts.nccl, 90, "two processes over NCCL on one device"),
+    "nodes": (parts.nodes, 180, "two nodes of one process each, namespaces here, over NCCL on one device"),
     "context": (measure.context, 120, "attention around a ring beside that of one device"),
     "sanitizer": (parts.sanitizer, 240, "compute-sanitizer: memcheck and racecheck"),
     "losses": (measure.losses, 120, "losses of GPT-2 124M beside PyTorch's"),

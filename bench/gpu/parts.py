@@ -4,8 +4,15 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import sys
+import time
 
 import cases
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "nodes"))
+import starters
+from nodes import Nodes, Unavailable
 
 
 def run_checks(session, name):
@@ -133,6 +140,73 @@ def nccl(session):
         worst = difference(losses, host[models[0]]["loss"])
         session.emit(case=program.name, loss_difference=worst,
                      good=worst <= cases.RANK_TOLERANCE)
+
+
+def start_on_nodes(session, nodes, program, steps):
+    """The processes of a program of two ranks, one on each node."""
+    folder = session.scratch / "rendezvous"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    words = [program, "--share-device", "--timeout=30", "--data", session.folder / "text",
+             "--steps", steps, "--log=jsonl", "--rendezvous", folder]
+    return starters.by_hand(nodes, 1, [str(word) for word in words], {})
+
+
+def end_on_nodes(session, processes):
+    """Waits for processes within the part's time: their exit statuses, the steps of the first, and
+    what all have written as errors. None, with a line, if they do not end, which are then killed."""
+    try:
+        statuses, _ = starters.finish(processes, max(1, session.left()))
+    except TimeoutError as error:
+        for process in processes:
+            process.node.kill_all()
+        return session.emit(good=False, error=str(error)[-2000:])
+    return statuses, read_steps(processes[0].output()), "".join(p.errors() for p in processes)
+
+
+def lose_rank(session, nodes, program):
+    """Kills a rank during its steps; the other node has to name it."""
+    processes = start_on_nodes(session, nodes, program, 1000000)
+    while session.left() > 20 and processes[0].poll() is None:
+        if len(read_steps(processes[0].output().rpartition("\n")[0])) >= 3:
+            break
+        time.sleep(0.1)
+    processes[1].kill()
+    begin = time.monotonic()
+    ended = end_on_nodes(session, processes)
+    if ended:
+        statuses, steps, text = ended
+        named = [line for line in text.splitlines() if "rank 1" in line or "node 1" in line]
+        session.emit(case="a killed rank", steps=len(steps), said=named,
+                     end_seconds=round(time.monotonic() - begin, 1), statuses=statuses,
+                     good=len(steps) >= 3 and bool(named) and statuses == [-signal.SIGKILL, 75])
+
+
+def nodes(session):
+    """Compares the losses of two nodes of one process each with one rank on the host, and kills a
+    rank. The programs gather, scatter, reduce, exchange, pass on a ring and send between stages."""
+    host = json.loads((session.folder / "host.json").read_text())
+    try:
+        with Nodes(2) as machines:
+            for plan, (models, count, _) in cases.RANK_PLANS.items():
+                program = session.program(f"{models[0]}-{plan}")[0] if count == 2 else None
+                ended = program and end_on_nodes(
+                    session, start_on_nodes(session, machines, program, cases.CURVE_STEPS))
+                if not ended:
+                    continue
+                statuses, steps, text = ended
+                if "ZeroMQ (" in text or "NCCL 2" in text:
+                    session.emit(case=program.name, skipped=text.strip()[-2000:])
+                    continue
+                worst = difference([e["loss"] for e in steps], host[models[0]]["loss"])
+                session.emit(case=program.name, loss_difference=worst, statuses=statuses,
+                             good=statuses == [0] and worst <= cases.RANK_TOLERANCE,
+                             **({} if statuses == [0] else {"error": text.strip()[-2000:]}))
+            program = session.program(f"{cases.TORCH_MODELS[0]}-ranks2")[0]
+            if program:
+                lose_rank(session, machines, program)
+    except Unavailable as error:
+        session.emit(skipped=f"this machine has no namespaces: {error}")
 
 
 def find_tool(name):
