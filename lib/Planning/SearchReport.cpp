@@ -349,7 +349,8 @@ static void printBuild(const SearchReport &report, llvm::raw_ostream &os) {
       files.plan.empty() ? "plan.json" : files.plan, files.cluster);
   if (report.machines > 1)
     os << formatv(
-        "it is for {0} machines: programs for GPUs run on one so far\n",
+        "it is for {0} machines: no program for GPUs has been run on several "
+        "so far\n",
         report.machines);
 }
 

@@ -504,8 +504,7 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "collectives than these (100000)")),
       ofDevices(flag<&Options::shareDevice>(
           "--share-device",
-          "let several ranks of this machine use one device, for\n"
-          "tests; slow")),
+          "let several ranks use one device, for tests; slow")),
       ofDevices(number<&Options::simulateRanks>(
           "--simulate-ranks", "N", 1, 64,
           "run all ranks in one process on one device, without\n"
