@@ -31,8 +31,11 @@ Checkpoints::Checkpoints(tessera_rt_context *ctx, const Manifest &manifest,
 
 Checkpoints::~Checkpoints() {
   ctx->stateReader = nullptr;
-  // Its thread uses the other members.
-  writer.reset();
+  // Its thread uses the other members, and this one.
+  if (writer) {
+    writer->cancel();
+    writer->end();
+  }
 }
 
 bool Checkpoints::isAsked() const { return !options.checkpoint.empty(); }

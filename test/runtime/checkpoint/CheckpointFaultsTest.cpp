@@ -17,6 +17,7 @@
 
 #include "runtime/src/checkpoint/Reader.h"
 #include "runtime/src/checkpoint/RunFolder.h"
+#include "runtime/src/ranks/Control.h"
 #include "runtime/src/support/Support.h"
 
 #include <cerrno>
@@ -224,6 +225,24 @@ TEST_F(CheckpointFaults, full_disk) {
 
 TEST_F(CheckpointFaults, broken_disk) {
   EXPECT_GT(faultEach(std::to_string(EIO), true), 30);
+}
+
+TEST_F(CheckpointFaults, a_rank_that_ends_awaits_its_writer) {
+  begin(false);
+  std::string arguments =
+      " --quiet --threads 1 --steps 3 --checkpoint-interval 1 --checkpoint " +
+      folder + " --data " + root + "/text ";
+  std::string faults =
+      "LD_PRELOAD=" FAULT_INJECTOR " FAULT_BELOW=" + root + "/below ";
+  // Ranks of no launcher, whose exit code would hide that of a rank. One is
+  // lost at its first file, the other takes long to write its own.
+  Outcome outcome = runProgram(
+      "RANK=0 FAULT_SLOW=400000 " + faults + TRAIN2_PROGRAM,
+      arguments + "; code=$?; wait $!; exit $code",
+      format("export WORLD_SIZE=2 TESSERA_RT_JOB_ID=faults-%d; ", getpid()) +
+          "RANK=1 FAULT_AT=1 FAULT_KIND=kill " + faults +
+          "setsid " TRAIN2_PROGRAM + arguments + "& ");
+  expectError(outcome, "rank 1 is dead", exitMayRestart);
 }
 
 TEST_F(CheckpointFaults, a_folder_without_room_or_renames_is_refused) {
