@@ -117,9 +117,12 @@ void Root::decide(Status status, const std::string &text) {
 }
 
 bool Root::isOver() const {
-  return std::all_of(members.begin(), members.end(), [](const Member &member) {
-    return member.isGone || member.isLost || !member.isHere;
-  });
+  return std::all_of(members.begin(), members.end(),
+                     [this](const Member &member) {
+                       // A node that comes late gets the decision.
+                       bool isAwaited = member.isHere || isDecided;
+                       return member.isGone || member.isLost || !isAwaited;
+                     });
 }
 
 void Root::receive(int node, const std::string &message, double now) {
@@ -223,20 +226,29 @@ void Root::greet(int node, const std::string &message) {
   hosts[size_t(node)] = hello.host;
   member.hello = hello;
   member.isHere = true;
+  if (isDecided)
+    return send(node, decision);
+  std::string difference = compareWithFirst(node);
+  if (!difference.empty())
+    return decide(TESSERA_RT_MISMATCH, difference);
   bool isWhole = std::all_of(members.begin(), members.end(),
                              [](const Member &m) { return m.isHere; });
-  const Hello &first = members[0].hello;
-  for (const Member &other : members) {
-    if (!members[0].isHere || !other.isHere)
-      continue;
-    std::string difference = compareHellos(first, other.hello);
-    if (!difference.empty())
-      return decide(TESSERA_RT_MISMATCH, difference);
-  }
-  if (isDecided)
-    return send(node, encode(MessageKind::Bye));
   if (isWhole)
     welcome();
+}
+
+std::string Root::compareWithFirst(int node) const {
+  const Member &first = members[0];
+  if (!first.isHere)
+    return std::string();
+  if (node != 0)
+    return compareHellos(first.hello, members[size_t(node)].hello);
+  // Node 0 comes after others.
+  std::string difference;
+  for (const Member &other : members)
+    if (other.isHere && difference.empty())
+      difference = compareHellos(first.hello, other.hello);
+  return difference;
 }
 
 void Root::welcome() {
@@ -411,9 +423,12 @@ void Root::tick(double now) {
     if (now - begin <= patience.join)
       return;
     std::string absent;
-    for (int node = 0; node < place.nodes; ++node)
-      if (!members[size_t(node)].isHere)
+    for (int node = 0; node < place.nodes; ++node) {
+      Member &member = members[size_t(node)];
+      if (!member.isHere)
         absent += format(absent.empty() ? "%d" : ", %d", node);
+      member.isLost = !member.isHere;
+    }
     return decide(TESSERA_RT_LOST_RANK,
                   format("expects %d nodes, but after %.0f s these are "
                          "missing: ",

@@ -78,11 +78,15 @@ public:
 
   /// True once all nodes are there.
   bool isComplete() const { return isWelcome; }
-  /// True once there is nothing to do: all nodes have said good-bye.
+  /// True once there is nothing to do: all nodes have said good-bye. After a
+  /// decision those that have not come yet are awaited, too.
   bool isOver() const;
 
 private:
   void greet(int node, const std::string &message);
+  /// Describes how a node that has come differs from node 0, or, of node 0, how
+  /// the first of the others does; empty: they do not, as far as they are here.
+  std::string compareWithFirst(int node) const;
   void welcome();
   void meet(int node, const std::string &message);
   void hear(int node, const std::string &message);

@@ -145,6 +145,28 @@ TEST(root, names_nodes_that_do_not_come) {
   EXPECT_EQ(job.verdict(0), "expects 4 nodes, but after 61 s these are "
                             "missing: 1, 3");
   EXPECT_EQ(job.verdict(2), job.verdict(0));
+  // They are not awaited any longer.
+  for (int node : {0, 2})
+    job.root.receive(node, encode(MessageKind::Bye), 62);
+  EXPECT_TRUE(job.root.isOver());
+}
+
+TEST(root, nodes_that_come_after_the_decision_get_it) {
+  Job job(4, 1);
+  Hello other = job.hello(2);
+  other.program = "other 1";
+  job.root.receive(0, encode(job.hello(0)), 0);
+  job.root.receive(2, encode(other), 0);
+  job.root.receive(0, encode(MessageKind::Bye), 1);
+  job.root.receive(2, encode(MessageKind::Bye), 1);
+  EXPECT_FALSE(job.root.isOver());
+  for (int node : {1, 3}) {
+    job.root.receive(node, encode(job.hello(node)), 2);
+    job.root.receive(node, encode(MessageKind::Bye), 2);
+  }
+  job.expectVerdict("all nodes expect the same program, but node 0 (host0) has "
+                    "step 123 and node 2 (host2) has other 1");
+  EXPECT_TRUE(job.root.isOver());
 }
 
 TEST(root, a_meet_combines_the_facts_of_all_nodes) {
