@@ -459,11 +459,15 @@ void Agent::sleep(bool isSeeking) {
 void Agent::run() {
   begin = monotonicSeconds();
   std::string error = open();
-  if (!error.empty())
+  if (!error.empty()) {
     recordFailure(memory, memory.place.ranks(), statusOfFailure(error),
                   describeNode(memory) + error);
-  else if (root)
+    // No node finds it.
+    root.reset();
+    rootDoor.reset();
+  } else if (root) {
     root->receive(0, makeHello(memory, manifest, options, nullptr), begin);
+  }
   for (;;) {
     double now = monotonicSeconds();
     bool isSeeking =
