@@ -71,13 +71,25 @@ std::string RootPlace::read(const Options &options, const std::string &name) {
   return std::string();
 }
 
+/// Removes what roots of this job left that ended before their file was whole.
+static void removeUnfinished(const std::string &folder,
+                             const std::string &path) {
+  std::vector<std::string> names;
+  std::string start = path.substr(folder.size() + 1) + ".";
+  if (!listFolder(folder, names).empty())
+    return;
+  for (const std::string &name : names)
+    if (name.compare(0, start.size(), start) == 0)
+      unlink((folder + "/" + name).c_str());
+}
+
 std::string RootPlace::publish(const RootAddress &address) {
   if (!isFolder())
     return std::string();
   std::string text = format("%s\n", title) + job + "\n" + address.endpoint +
                      "\n" + describeKey(address.key) + "\n";
   std::string partial = path + format(".%d", int(getpid()));
-  unlink(partial.c_str());
+  removeUnfinished(folder, path);
   int fd = open(partial.c_str(),
                 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0)
