@@ -24,6 +24,8 @@ using namespace tessera::rt;
 /// Seconds that a rank waits for its node's agent to pass its complaint on, and
 /// for the root's verdict.
 static constexpr double agentPatience = 0.5, verdictPatience = 8;
+/// Seconds between two looks at the processes of this node's ranks.
+static constexpr double lookInterval = 0.5;
 
 std::string tessera::rt::nameRank(const SharedMemory &memory, int rank) {
   const Placement &place = memory.place;
@@ -134,13 +136,21 @@ Status tessera::rt::openNodes(tessera_rt_context *ctx, double patience) {
     return TESSERA_RT_OK;
   NodeBlock &node = ctx->memory.control->node;
   // The agent ends the wait if it does not find the others in time.
-  double end = monotonicSeconds() + patience + verdictPatience;
+  double lastLook = monotonicSeconds(),
+         end = lastLook + patience + verdictPatience;
   while (!node.isJoined.load()) {
     if (ctx->memory.control->aborted.load())
       return TESSERA_RT_ABORTED;
-    if (monotonicSeconds() > end)
+    double now = monotonicSeconds();
+    if (now > end)
       return fail(ctx, TESSERA_RT_LOST_RANK,
                   "the agent of this node does not answer");
+    // The agent may be a thread of a rank that is dead.
+    if (now - lastLook >= lookInterval) {
+      lastLook = now;
+      if (Status status = checkRanksLive(ctx))
+        return status;
+    }
     usleep(1000);
   }
   ctx->mirror = std::make_unique<Mirror>(ctx);
