@@ -278,7 +278,8 @@ void Agent::takeVerdict(const Verdict &decided) {
   isJudged = true;
   verdict = decided;
   recordVerdict(memory, decided);
-  if (prints)
+  // A rank that stood in for this agent may have.
+  if (prints && memory.control->node.hasPrinted.exchange(1) == 0)
     fprintf(stderr, "tessera: error: %s\n", decided.text.c_str());
 }
 
