@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <sys/stat.h>
 
 using namespace tessera::rt;
@@ -189,6 +190,27 @@ TEST(joining, a_rank_that_is_killed_is_named) {
         << text;
     EXPECT_FALSE(isLeft());
   }
+}
+
+TEST(joining, blocks_of_other_nodes_take_no_memory) {
+  // The first rank of node 1 waits for the second one. The file has the blocks
+  // of these two, and not its whole size.
+  std::string path = meetingPathOf(job() + "/node-1");
+  Outcome outcome = runProgram(
+      MESH4_PROGRAM,
+      "--quiet --random-data & pid=$!; for i in 1 2 3 4 5 6 7 8 9; do [ -s " +
+          path + " ] || sleep 0.1; done; sleep 0.1; stat -c '%b %s' " + path +
+          "; kill $pid; wait $pid",
+      "export RANK=2 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 "
+      "TESSERA_RT_JOB_ID=" +
+          job() + ";");
+  std::istringstream numbers(outcome.out);
+  int64_t blocks = 0, size = 0, control = SharedMemory::controlBytesFor(4);
+  numbers >> blocks >> size;
+  EXPECT_GT(size, control) << outcome.err;
+  EXPECT_GE(blocks * 512,
+            int64_t(sizeof(ControlBlock)) + 2 * int64_t(sizeof(RankBlock)));
+  EXPECT_LT(blocks * 512, control / 2);
 }
 
 TEST(joining, nothing_is_left_by_a_signal) {

@@ -129,6 +129,15 @@ bool SharedMemory::map(int fd, const Placement &placement, int64_t arenaBytes,
   return true;
 }
 
+std::vector<ByteRange> SharedMemory::ownControl() const {
+  auto offset = [this](const void *at) {
+    return static_cast<const uint8_t *>(at) - base;
+  };
+  return {
+      {0, offset(blocks)},
+      {offset(blocks + place.firstRank()), offset(blocks + place.endRank())}};
+}
+
 void SharedMemory::initialise(int64_t arenaBytes, uint64_t programHash,
                               int64_t replicaPageBytes) {
   new (control) ControlBlock();

@@ -426,6 +426,9 @@ struct SharedMemory {
   /// error.
   bool map(int fd, const Placement &placement, int64_t arenaBytes,
            const TableSizes &sizes = {});
+  /// The bytes, from `base` on, of the control block and of this node's ranks'
+  /// blocks.
+  std::vector<ByteRange> ownControl() const;
   /// Constructs the control block, and those of this node's ranks, in zeroed
   /// memory.
   void initialise(int64_t arenaBytes, uint64_t programHash,

@@ -128,21 +128,23 @@ std::string MeetingFile::make(SharedMemory &memory) {
   // If there is no room for the file's pages later, the rank that touches them
   // is killed without a message.
   struct statvfs space;
-  // Ranks of other nodes take little of theirs.
+  // Ranks of other nodes take no more than their blocks.
   int64_t needed =
-      SharedMemory::bytesFor(place.perNode, manifest.arenaBytes, tables);
+      SharedMemory::bytesFor(place.perNode, manifest.arenaBytes, tables) +
+      SharedMemory::controlBytesFor(manifest.ranks) -
+      SharedMemory::controlBytesFor(place.perNode);
   if (fstatvfs(fd, &space) == 0 && space.f_blocks > 0 &&
       needed > int64_t(space.f_bavail) * int64_t(space.f_frsize))
     return "expects room for " + readableBytes(needed) + ", but it has " +
            readableBytes(int64_t(space.f_bavail) * int64_t(space.f_frsize));
   if (ftruncate(fd, bytes) != 0)
     return strerror(errno);
-  int error = posix_fallocate(
-      fd, 0, off_t(SharedMemory::controlBytesFor(manifest.ranks)));
-  if (error)
-    return strerror(error);
   if (!memory.map(fd, place, manifest.arenaBytes, tables))
     return strerror(errno);
+  for (const ByteRange &range : memory.ownControl())
+    if (int error = posix_fallocate(fd, off_t(range.begin),
+                                    off_t(range.end - range.begin)))
+      return strerror(error);
   memory.initialise(manifest.arenaBytes, programHash(manifest),
                     chooseReplicaPages());
   memory.blocks[rank].enter();
