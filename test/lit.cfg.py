@@ -82,6 +82,13 @@ if missing:
     lit_config.note(f"programs on several nodes are not tested: {missing}")
 else:
     config.available_features.add("nodes")
+# Where debuggers are not allowed, strace is there and sees nothing.
+if shutil.which("strace") and not subprocess.run(
+    ["strace", "-o", os.devnull, "true"], stderr=subprocess.DEVNULL
+).returncode:
+    config.available_features.add("strace")
+else:
+    lit_config.note("sockets that programs open are not watched: expects strace")
 if shutil.which("mpirun.openmpi"):
     config.available_features.add("openmpi")
 # Slurm's daemons run as root alone.

@@ -355,6 +355,43 @@ def try_disagree():
         expect(is_clean(nodes), "nothing is left")
 
 
+def expect_listeners(nodes, network, claim, text):
+    """All sockets that listen are at the addresses of one network."""
+    for node in nodes:
+        addresses = {address for address, _ in node.listeners()}
+        expect(addresses == {nodes.address(node.name, network)}, f"{node.name}: {claim}",
+               f"{addresses}\n{text}")
+
+
+def watch_sockets(words, env=None):
+    """Starts a command; returns it, and a file that gets its calls about sockets."""
+    log = folder / f"calls.{len(list(folder.iterdir()))}"
+    watched = ["strace", "-f", "-e", "trace=network", "-o", log, *words]
+    process = subprocess.Popen(watched, stdout=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+    log.touch()
+    return process, log
+
+
+def try_sockets():
+    """On one node a program opens no socket, whoever starts its ranks."""
+    folder.mkdir(parents=True)
+    words = command(2, "--checkpoint")
+    ranks = [{"RANK": str(rank), "WORLD_SIZE": str(RANKS), "LOCAL_RANK": str(rank),
+              "LOCAL_WORLD_SIZE": str(RANKS), "TESSERA_RT_JOB_ID": "sockets"}
+             for rank in range(RANKS)]
+    control = [sys.executable, "-c", "import socket; socket.socket()"]
+    for claim, started, is_socket in (
+        ("strace sees sockets", [watch_sockets(control)], True),
+        ("a launcher and its ranks open no socket", [watch_sockets([*words, folder / "a"])], False),
+        ("ranks of another launcher open no socket",
+         [watch_sockets([*words, folder / "b"], env) for env in ranks], False),
+    ):
+        statuses = [process.wait() for process, _ in started]
+        calls = "".join(log.read_text() for _, log in started)
+        opened = lines_about(calls, "socket(") + lines_about(calls, "socketpair(")
+        expect(not any(statuses) and bool(opened) == is_socket, claim, calls)
+
+
 def try_address():
     """Nodes meet at an address with a key, which no command line has; another is refused."""
     key = subprocess.run(["tessera", "key"], check=True, capture_output=True, text=True).stdout
@@ -372,16 +409,19 @@ def try_address():
                    f"nodes meet by {'--key' if more else 'TESSERA_KEY'}", text)
 
         before = [node.sent("eth1") for node in nodes]
-        words = command(STEPS, "--rendezvous", "10.77.1.1:29400", "--interface", "eth1")
-        statuses, text = starters.finish(start(nodes, name, words, {"TESSERA_KEY": key.strip()}))
+        words = ["--rendezvous", "10.77.1.1:29400", "--interface", "eth1"]
+        processes = start(nodes, name, command(MANY_STEPS, *words), {"TESSERA_KEY": key.strip()})
+        wait_for(lambda: has_steps(processes, 1), "a step", processes)
         sent = [node.sent("eth1") - count for node, count in zip(nodes, before)]
-        expect(statuses == [0] and min(sent) > 1000, "nodes use the interface that is named", text)
+        expect(min(sent) > 1000, "nodes use the interface that is named")
+        expect_listeners(nodes, 1, "nodes listen at its address", text)
+        processes[0].terminate()
+        starters.finish(processes)
 
         words = command(MANY_STEPS, "--rendezvous", "node0:29400")
         processes = start(nodes, name, words, {"TESSERA_KEY": key.strip()})
         wait_for(lambda: has_steps(processes, 1), "a step", processes)
-        addresses = {address for node in nodes for address, _ in node.listeners()}
-        expect(addresses and not addresses & {"0.0.0.0", "::"}, "no listener of any address", text)
+        expect_listeners(nodes, 0, "nodes listen at the address of one interface", text)
         lines = " ".join(line for node in nodes for _, line in node.processes())
         expect(key.strip() not in lines, "no command line has the key")
         for process in processes:
