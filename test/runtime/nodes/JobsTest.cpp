@@ -29,6 +29,7 @@
 #include <set>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -274,6 +275,45 @@ protected:
   std::set<std::string> lines;
 };
 
+/// The nodes [begin, end) of a job without ranks: each comes to `meets` meets.
+void runDoors(const RootAddress &root, int begin, int end, int nodes,
+              uint64_t meets) {
+  std::vector<std::unique_ptr<AgentDoor>> doors;
+  std::vector<uint64_t> done(size_t(end - begin), 0);
+  for (int node = begin; node < end; ++node) {
+    std::string error;
+    doors.push_back(AgentDoor::connect(root, node, error));
+    Hello hello;
+    hello.node = node;
+    hello.nodes = nodes;
+    doors.back()->send(encode(hello));
+  }
+  for (size_t left = doors.size(); left > 0; usleep(500))
+    for (size_t i = 0; i < doors.size(); ++i) {
+      DoorEvent event = doors[i]->receive();
+      MessageKind kind;
+      if (event.kind != DoorEvent::Message || !readKind(event.message, kind))
+        continue;
+      done[i] += kind == MessageKind::MeetOver;
+      left -= done[i] == meets;
+      MeetMessage meet;
+      meet.number = done[i] + 1;
+      meet.facts.step.cpuSeconds = 1;
+      if (done[i] < meets)
+        doors[i]->send(encode(meet, /*isOver=*/false));
+    }
+}
+
+/// Seconds of processors that this process has used.
+double secondsUsed() {
+  rusage use;
+  getrusage(RUSAGE_SELF, &use);
+  auto seconds = [](const timeval &time) {
+    return double(time.tv_sec) + 1e-6 * double(time.tv_usec);
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
 /// What a line says about the last collective of a rank here.
 const char work[] = "its last collective is all_reduce #7 (sum f32[1024]";
 } // namespace
@@ -337,4 +377,59 @@ TEST_F(Jobs, name_a_node_that_is_silent) {
   for (int node : {0, 1, nodes - 1})
     expectLine({Fault::NodeStopped, node * perNode},
                nodeName(node * perNode) + " has not been heard of for 1");
+}
+
+TEST_F(Jobs, meets_of_1000_nodes_leave_the_root_time) {
+  if (!isLong)
+    GTEST_SKIP() << "has 2000 threads";
+  constexpr int many = 1000, processes = 4, meets = 50;
+  JobKey key;
+  ASSERT_EQ(drawKey(key), "");
+  std::string error;
+  auto door = RootDoor::open("127.0.0.1", 0, key, error);
+  ASSERT_TRUE(door) << error;
+  std::vector<pid_t> pids;
+  for (int i = 0; i < processes; ++i) {
+    pids.push_back(fork());
+    if (pids.back() == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      runDoors({door->endpoint(), key}, many * i / processes,
+               many * (i + 1) / processes, many, meets);
+      pause();
+    }
+  }
+  int over = 0;
+  double cpuSeconds = 0, used = 0;
+  Root root(
+      {0, many, 1}, {}, "token",
+      [&](int node, const std::string &message) {
+        MeetMessage result;
+        if (node == 0 && decode(message, result)) {
+          ++over;
+          cpuSeconds += result.facts.step.cpuSeconds;
+        }
+        door->send(node, message);
+      },
+      monotonicSeconds());
+  double end = monotonicSeconds() + 120;
+  while (over < meets && monotonicSeconds() < end) {
+    bool hasBegun = over > 0;
+    for (DoorEvent event; (event = door->receive()).kind == DoorEvent::Message;)
+      root.receive(event.node, event.message, monotonicSeconds());
+    waitForDoors(door.get(), nullptr, -1, 0.1);
+    // The first meet waits for all connections.
+    if (!hasBegun && over > 0)
+      used = secondsUsed();
+  }
+  double each = (secondsUsed() - used) / (meets - 1);
+  for (pid_t pid : pids) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+  EXPECT_EQ(over, meets);
+  EXPECT_EQ(cpuSeconds, double(many) * meets);
+  printf("a meet of %d nodes: %.1f ms of the root's processors\n", many,
+         1e3 * each);
+  // It is 40 ms at most where nothing else runs.
+  EXPECT_LT(each, 0.08);
 }
