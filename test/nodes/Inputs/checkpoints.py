@@ -38,7 +38,8 @@ WAYS = ("by hand", "a process per node, by hand")
 
 def start(nodes, way, ranks, words, env=None):
     """Starts a program of so many ranks on nodes, an equal number on each."""
-    return starters.STARTERS[way](nodes, ranks // len(nodes), [str(word) for word in words], env or {})
+    words = [str(word) for word in words]
+    return starters.STARTERS[way](nodes, ranks // len(nodes), words, env or {})
 
 
 def run(nodes, way, ranks, words):
@@ -198,8 +199,8 @@ class Faults:
                  for node in self.nodes}
         said = {line for own in lines.values() for line in own}
         # Nobody decides for all nodes before they have met, and after the root is lost.
-        has_met = not any(part in line for line in said
-                          for part in ("it is not there", "are missing", "has not let this node in"))
+        alone = ("it is not there", "are missing", "has not let this node in")
+        has_met = not any(part in line for line in said for part in alone)
         is_one = len(said) <= 1 or not has_met or loses_root
         if statuses <= allowed and all(len(own) <= 1 for own in lines.values()) and is_one:
             return ""
@@ -226,7 +227,8 @@ class Faults:
         self.cases += 1
         if fault:
             self.wrong += 1
-            print(f"{kind} at {at}, {operations[at - 1]}, where {where}, {way}: {fault}", flush=True)
+            print(f"{kind} at {at}, {operations[at - 1]}, where {where}, {way}: {fault}",
+                  flush=True)
         for node in self.nodes:
             node.kill_all()
             node.run(["sh", "-c", "rm -f /dev/shm/*"])
