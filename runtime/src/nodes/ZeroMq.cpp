@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sys/resource.h>
 #include <utility>
 
 using namespace tessera::rt;
@@ -155,7 +156,18 @@ std::string tessera::rt::zmq::lastError() {
 // Contexts
 //===----------------------------------------------------------------------===//
 
+/// Lets this process open as many files as its user may: a link has three for
+/// each other node, and shells allow 1024.
+static void raiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 Context::Context() : context(api().newContext()) {
+  raiseFileLimit();
   // A link has one for each node.
   api().setContext(context, MaxSockets, 16384);
 }

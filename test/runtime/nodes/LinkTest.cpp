@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <mutex>
+#include <sys/resource.h>
 
 using namespace tessera::rt;
 
@@ -178,6 +179,25 @@ TEST_F(Links, send_before_the_other_side_listens) {
     EXPECT_EQ(former.take(1).size(), 1u);
   }
   EXPECT_EQ(keepers[0]->send(1, "into the void", makeData(50000, 0)), "");
+}
+
+TEST_F(Links, have_the_files_that_they_need) {
+  // Each of 12 links has three for each other one; a shell allows 1024.
+  rlimit before, low;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  if (before.rlim_max < 1024)
+    GTEST_SKIP() << "expects 1024 open files to be allowed";
+  low = before;
+  low.rlim_cur = 256;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  open(12);
+  for (auto &keeper : keepers)
+    if (keeper != keepers[0]) {
+      EXPECT_EQ(keeper->send(0, "header", "data"), "");
+    }
+  EXPECT_EQ(keepers[0]->take(11).size(), 11u);
+  keepers.clear();
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST_F(Links, refuse_what_is_too_long) {
