@@ -128,7 +128,7 @@ std::string MeetingFile::make(SharedMemory &memory) {
   // If there is no room for the file's pages later, the rank that touches them
   // is killed without a message.
   struct statvfs space;
-  // Ranks of other nodes take no more than their blocks.
+  // Ranks of other nodes take little more than their blocks.
   int64_t needed =
       SharedMemory::bytesFor(place.perNode, manifest.arenaBytes, tables) +
       SharedMemory::controlBytesFor(manifest.ranks) -
