@@ -39,6 +39,8 @@ namespace fs = std::filesystem;
 namespace {
 constexpr int perNode = 8, mostNodes = 256;
 
+bool isLong() { return getenv("TESSERA_CHECK") != nullptr; }
+
 /// How a job is disturbed.
 struct Fault {
   enum Kind {
@@ -101,7 +103,7 @@ public:
     ctx.ranks = place.ranks();
     ctx.agentWake = agent.wake();
     // Long enough that many nodes on few processors are not late.
-    ctx.timeout = fault.kind == Fault::Stopped ? 2 : 30;
+    ctx.timeout = fault.kind != Fault::Stopped ? 30 : isLong() ? 10 : 2;
     ctx.block().enter();
     ctx.block().state.store(RankState::Running);
     agent.start(/*prints=*/false);
@@ -269,8 +271,7 @@ protected:
     return format("rank %d on ", rank) + nodeName(rank);
   }
 
-  const bool isLong = getenv("TESSERA_CHECK") != nullptr;
-  const int nodes = isLong ? mostNodes : 64;
+  const int nodes = isLong() ? mostNodes : 64;
   Board *board = nullptr;
   std::set<std::string> lines;
 };
@@ -340,7 +341,7 @@ TEST_F(Jobs, name_what_is_lost_on_all_nodes) {
   auto drawRank = [&](int first) {
     return first + int(random() % unsigned(nodes * perNode - first));
   };
-  for (int i = 0; i < (isLong ? 100 : 4); ++i) {
+  for (int i = 0; i < (isLong() ? 100 : 4); ++i) {
     auto kind = Fault::Kind(Fault::Killed + i % 4);
     // The root's node, which is lost with the root, has a test of its own.
     int rank = drawRank(kind == Fault::NodeKilled ? perNode : 0);
@@ -372,7 +373,7 @@ TEST_F(Jobs, name_the_node_of_the_root) {
 }
 
 TEST_F(Jobs, name_a_node_that_is_silent) {
-  if (!isLong)
+  if (!isLong())
     GTEST_SKIP() << "takes 15 seconds for each node";
   for (int node : {0, 1, nodes - 1})
     expectLine({Fault::NodeStopped, node * perNode},
@@ -380,7 +381,7 @@ TEST_F(Jobs, name_a_node_that_is_silent) {
 }
 
 TEST_F(Jobs, meets_of_1000_nodes_leave_the_root_time) {
-  if (!isLong)
+  if (!isLong())
     GTEST_SKIP() << "has 2000 threads";
   constexpr int many = 1000, processes = 4, meets = 50;
   JobKey key;
