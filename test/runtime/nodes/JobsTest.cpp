@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Jobs of 64 nodes of 8 ranks; with TESSERA_CHECK of 256. A node is a process
-// with its agent, the memory of its ranks, and its first rank, which comes to
-// meets. The other ranks have no processes but for one that is to be lost.
-// Agents talk to the root over sockets.
+// Jobs of 64 nodes of 8 ranks; with TESSERA_CHECK of 256, and under sanitizers
+// of 16. A node is a process with its agent, the memory of its ranks, and its
+// first rank, which comes to meets. The other ranks have no processes but for
+// one that is to be lost. Agents talk to the root over sockets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -271,7 +271,11 @@ protected:
     return format("rank %d on ", rank) + nodeName(rank);
   }
 
+#ifdef TESSERA_SANITIZED
+  const int nodes = 16;
+#else
   const int nodes = isLong() ? mostNodes : 64;
+#endif
   Board *board = nullptr;
   std::set<std::string> lines;
 };
