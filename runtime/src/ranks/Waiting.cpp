@@ -382,15 +382,18 @@ Status tessera::rt::reportLateDevices(tessera_rt_context *ctx,
 
 Status tessera::rt::failUnlessRankLost(tessera_rt_context *ctx, Status status,
                                        const std::string &text) {
-  constexpr double patience = 2;
-  double end = monotonicSeconds() + patience;
-  do {
-    if (ctx->memory.control->aborted.load())
-      return TESSERA_RT_ABORTED;
+  // A launcher knows more of a rank that has died, and says it at once.
+  constexpr double patience = 2, interval = 0.5;
+  double begin = monotonicSeconds();
+  for (double look = interval; look <= patience; look += interval) {
+    while (monotonicSeconds() < begin + look) {
+      if (ctx->memory.control->aborted.load())
+        return TESSERA_RT_ABORTED;
+      usleep(10000);
+    }
     if (Status lost = checkRanksLive(ctx))
       return lost;
-    usleep(10000);
-  } while (monotonicSeconds() < end);
+  }
   return fail(ctx, status, text);
 }
 
