@@ -98,7 +98,7 @@ def try_halves():
              ("--mesh dp=2 --strategy dp,zero=3 --precision bf16 --micro-batches 4", 2)]
     if has_all:
         cases += [("--mesh tp=2 --strategy tp --precision fp8", 2),
-                  ("--mesh dp=2 --strategy dp,zero=1 --precision f16 --loss-scale 16777216", 2),
+                  ("--mesh dp=2 --strategy dp,zero=1 --precision f16 --loss-scale 65536", 2),
                   ("--mesh pp=2,dp=2 --strategy pp,dp --micro-batches 4 --schedule zb-h1", 4),
                   ("--mesh dp=2,tp=2 --strategy dp,tp --target cuda-emulated", 4)]
     half = 4
