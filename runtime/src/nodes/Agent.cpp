@@ -326,8 +326,6 @@ void Agent::repeat(double now) {
     toRoot(encode(LateMessage{node.complainer.load() - 1, node.missing,
                               node.waited, node.waitsIn}),
            now);
-  else
-    toRoot(encode(LateMessage{-1, 0, 0, rootLoss}), now);
 }
 
 void Agent::judgeAlone() {

@@ -95,7 +95,7 @@ struct Verdict {
 
 /// A rank's complaint that it has waited too long.
 struct LateMessage {
-  /// The rank, or -1: an agent misses the root, and `what` says how.
+  /// The rank; in the root -1 for the loss of a node, of which `what` says how.
   int32_t rank = 0;
   /// The rank that it waits for, waitsForNodes or waitsForDevices.
   int32_t missing = 0;

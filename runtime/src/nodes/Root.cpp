@@ -307,26 +307,31 @@ void Root::succeed(const std::vector<std::string> &names,
                    double now) {
   isSuccessor = isWelcome = true;
   hosts = names;
-  loss = how;
   ranks[0] = first;
   for (Member &member : members)
     member.isHere = true;
-  // Without other ranks on node 0 nobody speaks for it.
-  members[0].isGone = place.perNode == 1;
-  complain(encode(LateMessage{-1, 0, 0, how}), now);
+  awaitStandIn(0, how, now);
+}
+
+void Root::awaitStandIn(int node, const std::string &how, double now) {
+  lostNode = node;
+  loss = how;
+  // Without other ranks nobody speaks for the node.
+  members[size_t(node)].isGone = place.perNode == 1;
+  examine({-1, node * place.perNode, 0, how}, now);
 }
 
 void Root::complain(const std::string &message, double now) {
   LateMessage late;
-  if (isDecided || !decode(message, late) || late.rank >= place.ranks() ||
-      late.rank < (isSuccessor ? -1 : 0))
-    return;
-  // A rank says more than an agent that misses the root.
-  if (askedAt == 0 || complaint.rank < 0)
+  if (decode(message, late) && late.rank >= 0 && late.rank < place.ranks())
+    examine(late, now);
+}
+
+void Root::examine(const LateMessage &late, double now) {
+  // A rank that complains says more than that a node is lost.
+  if (!isDecided && (askedAt == 0 || complaint.rank < 0))
     complaint = late;
-  if (complaint.rank < 0)
-    complaint.missing = 0;
-  if (askedAt != 0)
+  if (isDecided || askedAt != 0)
     return;
   askedAt = now;
   sendAll(encode(MessageKind::AskStates));
@@ -369,17 +374,18 @@ void Root::judge(double now) {
     if (!arrived.empty() && !arrived.count(node))
       missing.insert(node);
   }
-  double wait = isSuccessor ? patience.succession : patience.states;
-  if (!isWhole && now < askedAt + wait)
+  bool isLoss = lostNode >= 0;
+  if (!isWhole && now < askedAt + (isLoss ? patience.standIn : patience.states))
     return;
-  if (isSuccessor)
-    missing.insert(0);
+  if (isLoss)
+    missing.insert(lostNode);
   int culprit = findCulprit(ranks, complaint, place, missing);
-  bool isRootHeard = members[0].statesAt >= askedAt;
-  if (isSuccessor &&
-      (culprit < 0 || (!isRootHeard && place.nodeOf(culprit) == 0)))
+  bool isHeard = isLoss && members[size_t(lostNode)].statesAt >= askedAt;
+  if (isLoss &&
+      (culprit < 0 || (!isHeard && place.nodeOf(culprit) == lostNode)))
     return decide(TESSERA_RT_LOST_RANK,
-                  nameNode(0) + " " + loss + describeLast(ranks, place, 0));
+                  nameNode(lostNode) + " " + loss +
+                      describeLast(ranks, place, lostNode));
   for (int node = 0; node < place.nodes && culprit < 0; ++node)
     if (isSilent(node))
       culprit = node * place.perNode;
@@ -411,9 +417,8 @@ void Root::lose(int node, double now) {
   if (!member.isHere || member.isGone || member.isLost)
     return;
   member.isLost = true;
-  decide(TESSERA_RT_LOST_RANK, nameNode(node) +
-                                   " has ended its connection without a word" +
-                                   describeLast(ranks, place, node));
+  if (!isDecided && lostNode < 0)
+    awaitStandIn(node, "has ended its connection without a word", now);
 }
 
 void Root::tick(double now) {

@@ -52,9 +52,9 @@ public:
     double silence = 15;
     /// Time for nodes to say what their ranks do.
     double states = 3;
-    /// The same at the successor: ranks of node 0 have to notice first that
-    /// they are without an agent.
-    double succession = 1.5;
+    /// The same after the loss of a node's agent: its ranks have to notice
+    /// first that they are without one.
+    double standIn = 1.5;
   };
 
   Root(const Placement &place, const Patience &patience, std::string token,
@@ -91,6 +91,10 @@ private:
   void meet(int node, const std::string &message);
   void hear(int node, const std::string &message);
   void complain(const std::string &message, double now);
+  /// Asks all nodes what their ranks do, to judge then.
+  void examine(const LateMessage &late, double now);
+  /// Gives the ranks of a node without an agent time to speak for it.
+  void awaitStandIn(int node, const std::string &how, double now);
   void receiveStandIn(int number, MessageKind kind, const std::string &message,
                       double now);
   void judge(double now);
@@ -124,7 +128,8 @@ private:
   std::vector<std::string> hosts;
   std::vector<RankSnapshot> ranks;
   bool isWelcome = false, isDecided = false, isSuccessor = false;
-  /// Manner of the loss of the root.
+  /// The node whose agent is lost, and the manner of its loss; -1: none is.
+  int lostNode = -1;
   std::string loss;
   int64_t committed = 0;
   /// The message of the decision.

@@ -157,7 +157,7 @@ def try_kill():
                    f"{name}: exit code 75", text)
             for i, node in enumerate(nodes):
                 own = [p for k, p in enumerate(processes) if k * len(nodes) // len(processes) == i]
-                lines = lines_about("".join(p.errors() for p in own), f"rank {rank} on")
+                lines = lines_about("".join(p.errors() for p in own), f"rank {rank} ")
                 expect(lines, f"{name}: {node.name} says: {lines[0] if lines else ''}", text)
             expect(is_clean(nodes), f"{name}: nothing is left")
 

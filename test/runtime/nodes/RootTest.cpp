@@ -321,9 +321,35 @@ TEST(root, nodes_that_are_lost_or_silent_are_named) {
     job.join();
     job.say(1, {snapshot(2, -1), snapshot(3, -1)}, 1);
     job.root.lose(1, 2);
+    // A rank there may know more.
+    job.root.tick(3);
+    EXPECT_EQ(job.verdict(0), "");
+    job.root.tick(3.6);
     EXPECT_EQ(job.verdict(0),
               "node 1 (host1) has ended its connection without a word; rank 2 "
               "there: its last collective is all_reduce #7");
+  }
+  {
+    Job job(2, 1);
+    job.join();
+    job.root.lose(1, 2);
+    job.say(0, {snapshot(0, 1)}, 2.1);
+    job.root.tick(2.2);
+    EXPECT_EQ(job.verdict(0),
+              "node 1 (host1) has ended its connection without a word; rank 1 "
+              "there: it has not reached any collective");
+  }
+  {
+    Job job(2, 2);
+    job.join();
+    job.root.lose(1, 2);
+    // Rank 3 speaks for node 1.
+    job.root.receive(2 + 3, encode(States{{snapshot(2, -1, 'Z')}}), 2.9);
+    job.root.receive(2 + 3,
+                     encode(Verdict{TESSERA_RT_LOST_RANK, "rank 2", 0},
+                            /*isFinal=*/false),
+                     2.9);
+    EXPECT_EQ(job.verdict(0), "rank 2");
   }
   Job job(2, 2);
   job.join();
@@ -363,7 +389,7 @@ TEST(root, a_successor_says_how_the_root_was_lost) {
   job.expectVerdict(lost);
   // One that comes late gets it, too.
   job.got[2].clear();
-  job.root.receive(2, encode(LateMessage{-1, 0, 0, "is away"}), 12);
+  job.say(2, {}, 12);
   EXPECT_EQ(job.verdict(2), lost);
 }
 
