@@ -82,7 +82,7 @@ if missing:
     lit_config.note(f"programs on several nodes are not tested: {missing}")
 else:
     config.available_features.add("nodes")
-# Where debuggers are not allowed, strace is there and sees nothing.
+# strace is there but sees nothing if debuggers are not allowed.
 if shutil.which("strace") and not subprocess.run(
     ["strace", "-o", os.devnull, "true"], stderr=subprocess.DEVNULL
 ).returncode:

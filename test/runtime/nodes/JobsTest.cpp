@@ -41,7 +41,7 @@ constexpr int perNode = 8, mostNodes = 256;
 
 bool isLong() { return getenv("TESSERA_CHECK") != nullptr; }
 
-/// How a job is disturbed.
+/// Disturbances of a job.
 struct Fault {
   enum Kind {
     None,
@@ -61,7 +61,7 @@ struct Fault {
   int rank = 0;
 };
 
-/// What the parent learns of the processes of nodes, in memory of all.
+/// Facts that the parent learns of the processes of nodes, in memory of all.
 struct Board {
   struct Node {
     /// Meets that it came to whose result was right.
@@ -319,7 +319,7 @@ double secondsUsed() {
   return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
-/// What a line says about the last collective of a rank here.
+/// Text of a line about the last collective of a rank here.
 const char work[] = "its last collective is all_reduce #7 (sum f32[1024]";
 } // namespace
 
