@@ -477,6 +477,18 @@ TEST(environment, families) {
                        both),
                   "torchrun says rank 1 of 4, but PMI says rank 2 of 4"));
   EXPECT_TRUE(has(read({{"RANK", "4"}, {"WORLD_SIZE", "4"}}, bad), "RANK"));
+  // A torchrun on each node that srun has started.
+  Environment inner;
+  EXPECT_EQ(read({{"RANK", "1"},
+                  {"WORLD_SIZE", "4"},
+                  {"TORCHELASTIC_RUN_ID", "7"},
+                  {"SLURM_PROCID", "0"},
+                  {"SLURM_NTASKS", "2"},
+                  {"SLURM_STEP_ID", "0"}},
+                 inner),
+            "");
+  EXPECT_EQ(inner.ranks, 4);
+  EXPECT_STREQ(inner.family, "torchrun");
 }
 
 namespace {

@@ -25,6 +25,9 @@ struct Family {
   const char *layout;
   /// Variables that together name the job, the same on all nodes.
   const char *job[3];
+  /// A variable of this launcher that says that others, if there are some,
+  /// started it and not the ranks.
+  const char *isInner = nullptr;
 };
 constexpr Family families[] = {
     {"torchrun",
@@ -35,7 +38,8 @@ constexpr Family families[] = {
      nullptr,
      nullptr,
      "--nproc-per-node",
-     {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"}},
+     {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"},
+     "TORCHELASTIC_RUN_ID"},
     {"Open MPI",
      "OMPI_COMM_WORLD_RANK",
      "OMPI_COMM_WORLD_SIZE",
@@ -128,6 +132,8 @@ std::string tessera::rt::readEnvironment(Environment &environment) {
     std::string error = readFamily(family, environment);
     if (!error.empty())
       return error;
+    if (environment.family && family.isInner && getenv(family.isInner))
+      break;
   }
   if (const char *job = getenv("TESSERA_RT_JOB_ID"))
     environment.job = job;
