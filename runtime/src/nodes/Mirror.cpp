@@ -196,19 +196,44 @@ Status Mirror::postReduced(int32_t slot, const Operation &op) {
   return TESSERA_RT_OK;
 }
 
-Status Mirror::sendSum(LinkMessage::Kind kind, int target, int32_t slot,
-                       const Operation &op, const uint8_t *place,
-                       const uint8_t *data, int64_t bytes, int64_t elements,
-                       bool copies) {
+Status Mirror::sendPartial(int target, const Operation &op, const uint8_t *data,
+                           int64_t bytes, bool copies) {
   LinkMessage message;
-  message.kind = kind;
+  message.kind = LinkMessage::Partial;
+  message.rank = ctx->rank;
+  message.ticket = op.ticket;
+  message.bytes = bytes;
+  return send(ctx->memory.place.nodeOf(target), message, data, size_t(bytes),
+              copies);
+}
+
+bool Mirror::takePartial(int from, uint64_t ticket,
+                         std::vector<uint8_t> &piece) {
+  std::lock_guard<std::mutex> lock(partialsMutex);
+  if (!piece.empty())
+    spare.push_back(std::move(piece));
+  piece.clear();
+  auto found = partials.find({from, ticket});
+  if (found == partials.end())
+    return false;
+  piece = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty())
+    partials.erase(found);
+  return true;
+}
+
+Status Mirror::sendResult(int target, int32_t slot, const Operation &op,
+                          const uint8_t *place, const uint8_t *data,
+                          int64_t bytes, int64_t elements, bool copies) {
+  LinkMessage message;
+  message.kind = LinkMessage::Result;
   message.rank = ctx->rank;
   message.slot = slot;
   message.ticket = op.ticket;
   message.offset = place - ctx->memory.base;
   message.bytes = bytes;
   message.count = 1;
-  message.target = target;
   message.elements = elements;
   return send(ctx->memory.place.nodeOf(target), message, data, size_t(bytes),
               copies);
@@ -277,11 +302,9 @@ bool Mirror::isValid(const LinkMessage &m, size_t bytes) const {
   if (m.kind == LinkMessage::Post)
     return m.bytes == int64_t(bytes) && m.bytes <= inboxBytes &&
            (m.bytes == 0 || m.isInInbox);
-  bool isSum = m.kind == LinkMessage::Partial || m.kind == LinkMessage::Result;
-  if (isSum && (m.target < 0 || m.target >= place.ranks() ||
-                !place.isHere(m.target) || m.elements < 0))
-    return false;
-  if (m.kind != LinkMessage::Data && !isSum)
+  if (m.kind == LinkMessage::Partial)
+    return m.bytes == int64_t(bytes) && bytes > 0;
+  if (m.kind != LinkMessage::Data && m.kind != LinkMessage::Result)
     return m.kind > LinkMessage::Data && m.kind <= LinkMessage::Flushed;
   int64_t limit = ctx->memory.bytes;
   return m.count >= 1 && m.bytes >= 1 && m.stride >= 0 && m.offset >= 0 &&
@@ -309,7 +332,6 @@ bool Mirror::isBehindHeld(const LinkMessage &message, size_t end) const {
   // Only these are about a slot of their sender.
   if (message.kind != LinkMessage::Post &&
       message.kind != LinkMessage::Reduced &&
-      message.kind != LinkMessage::Partial &&
       message.kind != LinkMessage::Result)
     return false;
   return std::any_of(held.begin(), held.begin() + long(end),
@@ -335,7 +357,6 @@ bool Mirror::tryPost(const LinkMessage &message, const uint8_t *data) {
   entry.isInInbox = message.isInInbox != 0;
   entry.acknowledged.store(0, std::memory_order_relaxed);
   entry.phase.store(0, std::memory_order_relaxed);
-  entry.partials.store(0, std::memory_order_relaxed);
   entry.results.store(0, std::memory_order_relaxed);
   block.tickets[message.slot].store(message.ticket);
   ringNode();
@@ -346,6 +367,18 @@ void Mirror::ringNode() {
   const Placement &place = ctx->memory.place;
   for (int rank = place.firstRank(); rank < place.endRank(); ++rank)
     ringDoorbell(ctx->memory.blocks[rank]);
+}
+
+void Mirror::keepPartial(const LinkMessage &message, const uint8_t *data) {
+  std::lock_guard<std::mutex> lock(partialsMutex);
+  std::vector<uint8_t> piece;
+  if (!spare.empty()) {
+    piece = std::move(spare.back());
+    spare.pop_back();
+  }
+  piece.assign(data, data + message.bytes);
+  partials[{message.rank, message.ticket}].push_back(std::move(piece));
+  ringDoorbell(ctx->block());
 }
 
 bool Mirror::take(const LinkMessage &message, const uint8_t *data) {
@@ -359,15 +392,13 @@ bool Mirror::take(const LinkMessage &message, const uint8_t *data) {
              data + i * message.bytes, size_t(message.bytes));
     break;
   case LinkMessage::Partial:
-  case LinkMessage::Result: {
-    memcpy(ctx->memory.base + message.offset, data, size_t(message.bytes));
-    Entry &entry = block.entries[message.slot];
-    auto &come =
-        message.kind == LinkMessage::Partial ? entry.partials : entry.results;
-    come.store(message.elements);
-    ringDoorbell(ctx->memory.blocks[message.target]);
+    keepPartial(message, data);
     break;
-  }
+  case LinkMessage::Result:
+    memcpy(ctx->memory.base + message.offset, data, size_t(message.bytes));
+    block.entries[message.slot].results.store(message.elements);
+    ringDoorbell(ctx->block());
+    break;
   case LinkMessage::Reduced:
     block.entries[message.slot].phase.store(1);
     ringNode();

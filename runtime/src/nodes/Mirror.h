@@ -30,6 +30,8 @@
 #include "SourceParts.h"
 
 #include <deque>
+#include <map>
+#include <mutex>
 
 namespace tessera::rt {
 
@@ -46,9 +48,10 @@ struct LinkMessage {
     Data,
     /// The rank's part of an all_reduce is in its destination.
     Reduced,
-    /// Data at `offset`, a piece of a sum that goes from node to node: partial
-    /// sums, or results. With it, `elements` have come for the member `target`.
+    /// The next piece of partial sums of a sum that goes from node to node.
     Partial,
+    /// Results of such a sum, to be at `offset`. With them `elements` have
+    /// come.
     Result,
     /// All readers of a node have read the operation of the receiver's side.
     Read,
@@ -65,7 +68,6 @@ struct LinkMessage {
   int64_t offset = 0, bytes = 0, stride = 0, count = 0;
   int64_t sourceOffset = 0, destinationOffset = 0;
   int32_t isInInbox = 0;
-  int32_t target = 0;
   int64_t elements = 0;
   Header header;
 };
@@ -89,11 +91,17 @@ public:
   Status post(int32_t slot, const Operation &op);
   /// Sends this rank's part of an all_reduce, and says that it is there.
   Status postReduced(int32_t slot, const Operation &op);
-  /// Sends a piece of a sum to a rank of another node, where it appears at a
-  /// place of this rank's memory. `elements` have been sent then.
-  Status sendSum(LinkMessage::Kind kind, int target, int32_t slot,
-                 const Operation &op, const uint8_t *place, const uint8_t *data,
-                 int64_t bytes, int64_t elements, bool copies);
+  /// Sends the next piece of a partial sum to a counterpart.
+  Status sendPartial(int target, const Operation &op, const uint8_t *data,
+                     int64_t bytes, bool copies);
+  /// Takes the next piece that a counterpart has sent. `piece` has the one
+  /// before, or nothing. False if there is none.
+  bool takePartial(int from, uint64_t ticket, std::vector<uint8_t> &piece);
+  /// Sends results of a sum to a counterpart, where they appear at a place of
+  /// this rank's memory. `elements` have been sent then.
+  Status sendResult(int target, int32_t slot, const Operation &op,
+                    const uint8_t *place, const uint8_t *data, int64_t bytes,
+                    int64_t elements, bool copies);
   /// Frees the operation of another node's rank, which all readers of this node
   /// have read.
   Status release(int owner, int32_t slot);
@@ -139,11 +147,16 @@ private:
   bool tryPost(const LinkMessage &message, const uint8_t *data);
   double retryHeld();
   void ringNode();
+  void keepPartial(const LinkMessage &message, const uint8_t *data);
 
   tessera_rt_context *ctx;
   std::unique_ptr<Link> link;
   std::atomic<int64_t> sent{0};
   std::deque<Held> held;
+  /// Pieces of partial sums by sender and ticket, and memory of old ones.
+  std::map<std::pair<int, uint64_t>, std::deque<std::vector<uint8_t>>> partials;
+  std::vector<std::vector<uint8_t>> spare;
+  std::mutex partialsMutex;
   /// Nodes that have something unanswered, and the flushes asked and answered.
   std::vector<bool> hasPut;
   uint64_t asked = 0;

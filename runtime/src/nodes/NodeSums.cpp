@@ -24,8 +24,8 @@ static constexpr int64_t bytesPerHop = 64 << 10;
 /// Fewest elements for which a thread of its own pays.
 static constexpr int64_t elementsPerTask = 16 << 10;
 
-/// Returns the members on each node if the group is ordered by nodes and has as
-/// many on each, or 0.
+/// Returns the members on each node if the group is ordered by nodes and has
+/// ranks of the same local numbers on each, or 0.
 static int findPerNode(const Placement &place, const Group &group) {
   const std::vector<int> &members = group.members;
   size_t perNode = 1;
@@ -40,8 +40,9 @@ static int findPerNode(const Placement &place, const Group &group) {
     if (isSeen[node])
       return 0;
     isSeen[node] = true;
-    for (size_t j = 1; j < perNode; ++j)
-      if (size_t(place.nodeOf(members[i + j])) != node)
+    for (size_t j = 0; j < perNode; ++j)
+      if (size_t(place.nodeOf(members[i + j])) != node ||
+          members[i + j] % place.perNode != members[j] % place.perNode)
         return 0;
   }
   return int(perNode);
@@ -54,9 +55,7 @@ NodeSum tessera::rt::findNodeSum(const Placement &place, const Operation &op) {
   int nodes = perNode > 0 ? op.group->size() / perNode : 0;
   if (perNode < 2 || nodes < 2)
     return {};
-  // Bytes out of the node that sends most, without and with partial sums. Only
-  // three members and more of 16-bit types save some, so a share of partial
-  // sums fits in an operand.
+  // Bytes out of the node that sends most, without and with partial sums.
   double bytes = double(op.sourceBytes);
   double widening =
       double(accumulatedSize(op.header.dtype)) / dtypeSize(op.header.dtype);
@@ -121,12 +120,14 @@ private:
   /// The end of the piece that begins at an element of the share. All nodes cut
   /// alike.
   int64_t endOfPiece(int64_t begin) const;
-  /// out[0..) = sum of the elements [begin, end) of the share.
-  void addPiece(int64_t begin, int64_t end, uint8_t *out, bool isPartial);
+  /// out[0..) = carry[0..), or nothing, + the elements [begin, end) of the
+  /// share in the operands of this node.
+  void addPiece(int64_t begin, int64_t end, const uint8_t *carry, uint8_t *out,
+                bool isPartial);
   void addRun(int64_t begin, int64_t end, const uint8_t *carry, uint8_t *out,
               bool isPartial);
-  Status passOn(int64_t begin, int64_t end);
-  Status giveResult(int64_t begin, int64_t end);
+  Status passOn(int64_t begin, int64_t end, const uint8_t *carry);
+  Status giveResult(int64_t begin, int64_t end, const uint8_t *carry);
 
   tessera_rt_context *ctx;
   int32_t slot;
@@ -166,65 +167,66 @@ void Share::addRun(int64_t begin, int64_t end, const uint8_t *carry,
     for (int j = 0; j < sum.perNode; ++j)
       parts[size_t(j)] = sources[j] + from * size;
     cpuKernels().reducePart(op.header.dtype, op.header.reduction,
-                            carry ? carry + at * wide : nullptr, parts.data(),
-                            sum.perNode, out + (at - begin) * outSize,
-                            isPartial, next - at);
+                            carry ? carry + (at - begin) * wide : nullptr,
+                            parts.data(), sum.perNode,
+                            out + (at - begin) * outSize, isPartial, next - at);
   }
 }
 
-void Share::addPiece(int64_t begin, int64_t end, uint8_t *out, bool isPartial) {
-  const uint8_t *carry = isFirst() ? nullptr
-                                   : ctx->memory.arena(member(node - 1)) +
-                                         entryOf(node - 1).sourceOffset;
+void Share::addPiece(int64_t begin, int64_t end, const uint8_t *carry,
+                     uint8_t *out, bool isPartial) {
   int64_t tasks = std::clamp<int64_t>((end - begin) / elementsPerTask, 1,
                                       int64_t(ctx->pool->size()));
   int64_t outSize = isPartial ? wide : size;
   ctx->pool->forEach(tasks, [&](int64_t task, int) {
-    int64_t from = begin + (end - begin) * task / tasks;
-    int64_t to = begin + (end - begin) * (task + 1) / tasks;
-    addRun(from, to, carry, out + (from - begin) * outSize, isPartial);
+    int64_t from = (end - begin) * task / tasks;
+    int64_t to = (end - begin) * (task + 1) / tasks;
+    addRun(begin + from, begin + to, carry ? carry + from * wide : nullptr,
+           out + from * outSize, isPartial);
   });
 }
 
-Status Share::passOn(int64_t begin, int64_t end) {
+Status Share::passOn(int64_t begin, int64_t end, const uint8_t *carry) {
   // The place of the result is free: it comes after all nodes have added.
   bool fits = isGathered() && wide == size;
   std::vector<uint8_t> copy(fits ? 0 : size_t((end - begin) * wide));
   uint8_t *partial = fits ? destination(first + begin) : copy.data();
-  addPiece(begin, end, partial, /*isPartial=*/true);
-  const uint8_t *place = ctx->arena() + op.sourceOffset + begin * wide;
-  return ctx->mirror->sendSum(LinkMessage::Partial, member(node + 1), slot, op,
-                              place, partial, (end - begin) * wide, end,
-                              /*copies=*/!fits);
+  addPiece(begin, end, carry, partial, /*isPartial=*/true);
+  return ctx->mirror->sendPartial(member(node + 1), op, partial,
+                                  (end - begin) * wide, /*copies=*/!fits);
 }
 
-Status Share::giveResult(int64_t begin, int64_t end) {
+Status Share::giveResult(int64_t begin, int64_t end, const uint8_t *carry) {
   int64_t bytes = (end - begin) * size;
   if (isGathered()) {
     uint8_t *result = destination(first + begin);
-    addPiece(begin, end, result, /*isPartial=*/false);
-    return ctx->mirror->sendSum(LinkMessage::Result, member(node - 1), slot, op,
-                                result, result, bytes, end, /*copies=*/false);
+    addPiece(begin, end, carry, result, /*isPartial=*/false);
+    return ctx->mirror->sendResult(member(node - 1), slot, op, result, result,
+                                   bytes, end, /*copies=*/false);
   }
   int owner = int(begin / block());
   int64_t from = begin % block();
   if (owner == node) {
-    addPiece(begin, end, destination(from), /*isPartial=*/false);
+    addPiece(begin, end, carry, destination(from), /*isPartial=*/false);
     return TESSERA_RT_OK;
   }
   std::vector<uint8_t> copy(static_cast<size_t>(bytes));
-  addPiece(begin, end, copy.data(), /*isPartial=*/false);
-  return ctx->mirror->sendSum(LinkMessage::Result, member(owner), slot, op,
-                              destination(from), copy.data(), bytes,
-                              from + (end - begin), /*copies=*/true);
+  addPiece(begin, end, carry, copy.data(), /*isPartial=*/false);
+  return ctx->mirror->sendResult(member(owner), slot, op, destination(from),
+                                 copy.data(), bytes, from + (end - begin),
+                                 /*copies=*/true);
 }
 
 Status Share::add() {
-  int64_t come = isFirst() ? count : entryOf(node - 1).partials.load();
-  while (sum.added < come) {
+  std::vector<uint8_t> carry;
+  while (sum.added < count) {
+    if (!isFirst() &&
+        !ctx->mirror->takePartial(member(node - 1), op.ticket, carry))
+      break;
+    const uint8_t *before = isFirst() ? nullptr : carry.data();
     int64_t end = endOfPiece(sum.added);
-    if (Status status =
-            isLast() ? giveResult(sum.added, end) : passOn(sum.added, end))
+    if (Status status = isLast() ? giveResult(sum.added, end, before)
+                                 : passOn(sum.added, end, before))
       return status;
     sum.added = end;
   }
@@ -250,9 +252,9 @@ Status Share::finish() {
   while (begin < come) {
     int64_t end = endOfPiece(begin);
     uint8_t *result = destination(first + begin);
-    if (Status status = ctx->mirror->sendSum(
-            LinkMessage::Result, member(node - 1), slot, op, result, result,
-            (end - begin) * size, end, /*copies=*/false))
+    if (Status status = ctx->mirror->sendResult(
+            member(node - 1), slot, op, result, result, (end - begin) * size,
+            end, /*copies=*/false))
       return status;
     begin = end;
   }

@@ -19,9 +19,11 @@
 // the same way, node by node, and members of a node read it from each other; a
 // block of a reduce_scatter goes to its member at once.
 //
-// Pieces appear on the next node at the places of their sender: partial sums in
-// its source, results in its destination. A counter in the entry of its
-// operation there says how many elements have come.
+// The members of a column are counterparts, so pieces arrive in the process of
+// the rank that they are for. Partial sums wait there in a queue: a place of
+// their sender's memory may be in use, as its source is if it is also gathered.
+// Results appear in their sender's destination, which no other operation uses,
+// and a counter in its entry says how many elements have come.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +35,8 @@
 namespace tessera::rt {
 
 /// Says whether `op` is a sum that goes from node to node, which has its group
-/// ordered by nodes, as many members on each, and sends so much less that more
-/// steps pay. All members decide alike.
+/// ordered by nodes, ranks of the same local numbers on each, and sends so much
+/// less that more steps pay. All members decide alike.
 NodeSum findNodeSum(const Placement &place, const Operation &op);
 
 /// Adds and passes on what has come. Sets `missing` to the member that it waits

@@ -86,9 +86,9 @@ struct alignas(64) Entry {
   void *readersDone[maxSimulatedRanks] = {};
   /// 1 once this rank's part of an all_reduce is in its destination.
   std::atomic<uint32_t> phase{0};
-  /// Elements of a sum that goes from node to node that have come from a rank
-  /// of another node: partial sums, and results.
-  std::atomic<int64_t> partials{0}, results{0};
+  /// Elements of the result of a sum that goes from node to node that have come
+  /// from a rank of another node.
+  std::atomic<int64_t> results{0};
   /// True if the source of a rank on another node is in its inbox and not in
   /// its arena.
   bool isInInbox = false;
