@@ -157,14 +157,14 @@ private:
       facts.cpuSeconds = number;
       facts.memoryBytes = place.node;
       facts.slowestRank = place.firstRank();
-      facts.busySeconds = place.node == number ? 2 : 1;
+      facts.busySeconds = place.node == number % place.nodes ? 2 : 1;
     };
     if (meetNodes(&ctx, BarrierStep, &exchange) != TESSERA_RT_OK)
       return false;
     const StepFacts &facts = memory.control->node.facts.step;
     return facts.cpuSeconds == number * place.nodes &&
            facts.memoryBytes == place.nodes - 1 &&
-           facts.slowestRank == number * place.perNode;
+           facts.slowestRank == number % place.nodes * place.perNode;
   }
 
   /// Raises the fault. False if this node comes to no further meet.
