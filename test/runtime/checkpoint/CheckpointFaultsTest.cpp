@@ -240,8 +240,8 @@ TEST_F(CheckpointFaults, a_rank_that_ends_awaits_its_writer) {
       "RANK=0 FAULT_SLOW=400000 " + faults + TRAIN2_PROGRAM,
       arguments + "; code=$?; wait $!; exit $code",
       format("export WORLD_SIZE=2 TESSERA_RT_JOB_ID=faults-%d; ", getpid()) +
-          "RANK=1 FAULT_AT=1 FAULT_KIND=kill " + faults +
-          "setsid " TRAIN2_PROGRAM + arguments + "& ");
+          "setsid env RANK=1 FAULT_AT=1 FAULT_KIND=kill " + faults +
+          TRAIN2_PROGRAM + arguments + "& ");
   expectError(outcome, "rank 1 is dead", exitMayRestart);
 }
 
