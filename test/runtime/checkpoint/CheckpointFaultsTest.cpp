@@ -237,7 +237,8 @@ TEST_F(CheckpointFaults, a_rank_that_ends_awaits_its_writer) {
   // Ranks of no launcher, whose exit code would hide that of a rank. One is
   // lost at its first file, the other takes long to write its own.
   Outcome outcome = runProgram(
-      "RANK=0 FAULT_SLOW=400000 " + faults + TRAIN2_PROGRAM,
+      "RANK=0 FAULT_SLOW=400000 FAULT_SLOW_SYNC=400000 " + faults +
+          TRAIN2_PROGRAM,
       arguments + "; code=$?; wait $!; exit $code",
       format("export WORLD_SIZE=2 TESSERA_RT_JOB_ID=faults-%d; ", getpid()) +
           "setsid env RANK=1 FAULT_AT=1 FAULT_KIND=kill " + faults +

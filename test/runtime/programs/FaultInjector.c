@@ -17,7 +17,8 @@
  *   FAULT_NO_EXCHANGE  renameat2 is not supported, as on NFS
  *   FAULT_NO_LOCKS     nor are locks of files
  *   FAULT_ROOM         a file system has so many free bytes
- *   FAULT_SLOW    a write, and an fsync, take so many microseconds longer
+ *   FAULT_SLOW    a write takes so many microseconds longer
+ *   FAULT_SLOW_SYNC  so does an fsync
  *   FAULT_POWER   append a line for each operation that a loss of power may
  *                 undo, or that an fsync covers, once it is done: "create
  *                 PATH", "mkdir PATH", "rename FROM TO", "unlink PATH COPY",
@@ -144,22 +145,22 @@ int close(int fd) {
   return (int)syscall(SYS_close, fd);
 }
 
-static void delay(int fd) {
-  if (getenv("FAULT_SLOW") && *pathOf(fd))
-    usleep((useconds_t)atoi(getenv("FAULT_SLOW")));
+static void delay(const char *variable, int fd) {
+  if (getenv(variable) && *pathOf(fd))
+    usleep((useconds_t)atoi(getenv(variable)));
 }
 
 ssize_t write(int fd, const void *data, size_t bytes) {
   if (fails("write", pathOf(fd)))
     return -1;
-  delay(fd);
+  delay("FAULT_SLOW", fd);
   return syscall(SYS_write, fd, data, bytes);
 }
 
 int fsync(int fd) {
   if (fails("fsync", pathOf(fd)))
     return -1;
-  delay(fd);
+  delay("FAULT_SLOW_SYNC", fd);
   char size[32];
   struct stat info;
   snprintf(size, sizeof(size), "%lld",
