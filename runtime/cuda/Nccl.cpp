@@ -28,7 +28,7 @@ static void setDefaults(const tessera_rt_context &ctx, bool shared) {
   std::string interface = ctx.memory.place.isAcrossNodes()
                               ? findInterface(ctx.memory.control->node.address)
                               : "lo";
-  // Without "=" NCCL takes a name for the beginning of one.
+  // The "=" asks for this name; NCCL takes one alone for a prefix.
   if (!interface.empty())
     setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), /*overwrite=*/0);
   if (!shared)

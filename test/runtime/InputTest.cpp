@@ -569,7 +569,7 @@ TEST(environment, a_process_per_node_finds_its_number) {
   EXPECT_EQ(place.ranks(), 8);
   EXPECT_EQ(findPlace({{"JOB_COMPLETION_INDEX", "1"}}, options, 8, place), "");
   EXPECT_EQ(place.node, 1);
-  // A single node needs no number.
+  // The only node is number 0.
   EXPECT_EQ(findPlace({}, options, 4, place), "");
   EXPECT_EQ(place.nodes, 1);
   options.node = 2;

@@ -144,6 +144,18 @@ static std::string makeHello(const SharedMemory &memory,
   return encode(hello);
 }
 
+/// The message about a rank that has waited too long.
+static std::string makeComplaint(const NodeBlock &node) {
+  return encode(LateMessage{node.complainer.load() - 1, node.missing,
+                            node.waited, node.waitsIn});
+}
+
+/// The message about the failure that this node's ranks have recorded.
+static std::string makeFailure(const ControlBlock &control) {
+  return encode(Verdict{control.failureStatus, control.failure, 0},
+                /*isFinal=*/false);
+}
+
 void Agent::seekRoot(double now) {
   if (now - soughtAt < seekInterval)
     return;
@@ -318,23 +330,15 @@ void Agent::repeat(double now) {
   toRoot(encode(findStates(memory)), now);
   const NodeBlock &node = memory.control->node;
   if (hasFailed)
-    toRoot(encode(Verdict{memory.control->failureStatus,
-                          memory.control->failure, 0},
-                  /*isFinal=*/false),
-           now);
+    toRoot(makeFailure(*memory.control), now);
   else if (hasComplained)
-    toRoot(encode(LateMessage{node.complainer.load() - 1, node.missing,
-                              node.waited, node.waitsIn}),
-           now);
+    toRoot(makeComplaint(node), now);
 }
 
 void Agent::judgeAlone() {
-  std::string work = firstRank.work.empty()
-                         ? "it has not reached any collective"
-                         : firstRank.work;
-  std::string host = hosts.empty() ? "?" : hosts.front();
   takeVerdict({TESSERA_RT_LOST_RANK,
-               "node 0 (" + host + ") " + rootLoss + "; rank 0 there: " + work,
+               describeLoss(0, hosts.empty() ? "?" : hosts.front(), rootLoss,
+                            firstRank),
                memory.control->committed.load()});
 }
 
@@ -364,18 +368,13 @@ void Agent::speak(double now) {
   if (node.isComplaint.load() && !hasComplained) {
     hasComplained = true;
     complainedAt = now;
-    toRoot(encode(LateMessage{node.complainer.load() - 1, node.missing,
-                              node.waited, node.waitsIn}),
-           now);
+    toRoot(makeComplaint(node), now);
     node.isComplaintSent.store(1);
   }
   if (memory.control->aborted.load() && !isJudged && !hasFailed) {
     hasFailed = true;
     failedAt = now;
-    toRoot(encode(Verdict{memory.control->failureStatus,
-                          memory.control->failure, 0},
-                  /*isFinal=*/false),
-           now);
+    toRoot(makeFailure(*memory.control), now);
   }
   // Nobody may be left who could decide.
   bool isAlone = !root && !door;

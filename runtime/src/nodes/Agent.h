@@ -58,10 +58,13 @@ private:
   /// Turns to the root's successor, or takes its place. Without one, decides
   /// for this node alone.
   void loseRoot(const std::string &how, double now);
+  /// Becomes the root of a job whose root is lost.
   void succeed(const std::string &how, double now);
   /// Decides for this node alone that the root is lost.
   void judgeAlone();
+  /// Opens the door of the root's successor, if this node has it.
   std::string openSuccessor();
+  /// Makes the root of this agent; `token` opens the links of ranks.
   void openRootWith(std::string token);
   /// Says again what the root has not answered.
   void repeat(double now);
@@ -95,10 +98,11 @@ private:
   std::unique_ptr<RootDoor> rootDoor;
   std::unique_ptr<Root> root;
   std::unique_ptr<AgentDoor> door;
-  /// At node 1, while the root lives: where others come if it does not.
+  /// The address that all turn to if the root is lost. At node 1 its door, and
+  /// what has come there while the root lives, as far as is known.
+  RootAddress successor;
   std::unique_ptr<RootDoor> successorDoor;
   std::vector<DoorEvent> early;
-  RootAddress successor;
   std::vector<std::string> hosts;
 
   bool isWelcome = false, isJudged = false;

@@ -164,7 +164,7 @@ Status Mirror::post(int32_t slot, const Operation &op) {
     message.destinationOffset = op.destinationOffset;
     message.header = op.header;
     message.isInInbox = !staysInPlace(op);
-    if (staysInPlace(op) && op.nodeSum.nodes == 0)
+    if (staysInPlace(op) && !op.nodeSum.isUsed())
       if (Status status = sendParts(node, source, findSourceParts(op, readers)))
         return status;
     message.bytes = message.isInInbox ? op.sourceBytes : 0;

@@ -225,6 +225,12 @@ Status Share::add() {
       break;
     const uint8_t *before = isFirst() ? nullptr : carry.data();
     int64_t end = endOfPiece(sum.added);
+    if (before && int64_t(carry.size()) != (end - sum.added) * wide)
+      return fail(ctx, TESSERA_RT_MISMATCH,
+                  format("expects a partial sum of %lld bytes from rank %d, "
+                         "but got %zu",
+                         (long long)((end - sum.added) * wide),
+                         member(node - 1), carry.size()));
     if (Status status = isLast() ? giveResult(sum.added, end, before)
                                  : passOn(sum.added, end, before))
       return status;

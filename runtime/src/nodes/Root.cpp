@@ -26,6 +26,17 @@ std::string tessera::rt::nameRank(const Placement &place,
                                      : text;
 }
 
+static std::string describeWork(const RankSnapshot &rank) {
+  return rank.work.empty() ? "it has not reached any collective" : rank.work;
+}
+
+std::string tessera::rt::describeLoss(int node, const std::string &host,
+                                      const std::string &how,
+                                      const RankSnapshot &first) {
+  return format("node %d (", node) + host + ") " + how +
+         format("; rank %d there: ", first.rank) + describeWork(first);
+}
+
 /// True if a rank can make no progress by itself.
 static bool isStuck(const RankSnapshot &rank) {
   bool isStopped = rank.process == 'T' || rank.process == 't';
@@ -98,6 +109,11 @@ std::string Root::name(int rank) const { return nameRank(place, hosts, rank); }
 
 std::string Root::nameNode(int node) const {
   return format("node %d (%s)", node, hosts[size_t(node)].c_str());
+}
+
+std::string Root::describeLossOf(int node, const std::string &how) const {
+  return describeLoss(node, hosts[size_t(node)], how,
+                      ranks[size_t(node * place.perNode)]);
 }
 
 void Root::sendAll(const std::string &message) {
@@ -316,7 +332,7 @@ void Root::succeed(const std::vector<std::string> &names,
 void Root::awaitStandIn(int node, const std::string &how, double now) {
   lostNode = node;
   loss = how;
-  // Without other ranks nobody speaks for the node.
+  // Nobody speaks for a node of one rank.
   members[size_t(node)].isGone = place.perNode == 1;
   examine({-1, node * place.perNode, 0, how}, now);
 }
@@ -337,10 +353,6 @@ void Root::examine(const LateMessage &late, double now) {
   sendAll(encode(MessageKind::AskStates));
 }
 
-static std::string describeWork(const RankSnapshot &rank) {
-  return rank.work.empty() ? "it has not reached any collective" : rank.work;
-}
-
 /// Says why a rank does not arrive.
 static std::string describeState(const RankSnapshot &rank, bool isSilent) {
   if (isSilent)
@@ -357,13 +369,6 @@ static std::string describeState(const RankSnapshot &rank, bool isSilent) {
     return format("waits for rank %d: ranks wait for each other",
                   rank.waitingFor);
   return "is running, but does not arrive";
-}
-
-/// "its rank 2 was at ...", of the first rank of a node that is lost.
-static std::string describeLast(const std::vector<RankSnapshot> &ranks,
-                                const Placement &place, int node) {
-  const RankSnapshot &rank = ranks[size_t(node * place.perNode)];
-  return format("; rank %d there: ", rank.rank) + describeWork(rank);
 }
 
 void Root::judge(double now) {
@@ -383,9 +388,7 @@ void Root::judge(double now) {
   bool isHeard = isLoss && members[size_t(lostNode)].statesAt >= askedAt;
   if (isLoss &&
       (culprit < 0 || (!isHeard && place.nodeOf(culprit) == lostNode)))
-    return decide(TESSERA_RT_LOST_RANK,
-                  nameNode(lostNode) + " " + loss +
-                      describeLast(ranks, place, lostNode));
+    return decide(TESSERA_RT_LOST_RANK, describeLossOf(lostNode, loss));
   for (int node = 0; node < place.nodes && culprit < 0; ++node)
     if (isSilent(node))
       culprit = node * place.perNode;
@@ -450,8 +453,7 @@ void Root::tick(double now) {
     member.isLost = true;
     return decide(
         TESSERA_RT_LOST_RANK,
-        nameNode(node) +
-            format(" has not been heard of for %.0f s", now - member.heardAt) +
-            describeLast(ranks, place, node));
+        describeLossOf(node, format("has not been heard of for %.0f s",
+                                    now - member.heardAt)));
   }
 }

@@ -35,6 +35,12 @@ int findCulprit(const std::vector<RankSnapshot> &ranks,
                 const LateMessage &complaint, const Placement &place,
                 const std::set<int> &missing);
 
+/// "node 1 (host) has ended its connection without a word; rank 2 there: its
+/// last collective is ...", of a node that is lost in the manner `how`, and the
+/// last known state of its first rank.
+std::string describeLoss(int node, const std::string &host,
+                         const std::string &how, const RankSnapshot &first);
+
 /// The decisions of the job. They are made by the agent of node 0, and if that
 /// is lost by its successor, the agent of node 1: it has nothing to decide but
 /// why the job stops, so that all nodes that are left say the same.
@@ -104,6 +110,7 @@ private:
   void sendAll(const std::string &message);
   std::string name(int rank) const;
   std::string nameNode(int node) const;
+  std::string describeLossOf(int node, const std::string &how) const;
 
   bool isSilent(int node) const {
     const Member &member = members[size_t(node)];

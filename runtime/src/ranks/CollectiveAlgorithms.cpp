@@ -157,13 +157,17 @@ static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
   return bytesToReduce(op);
 }
 
+int tessera::rt::findChunkOwners(const Operation &op, int &first) {
+  int count = op.nodeSum.isUsed() ? op.nodeSum.perNode : op.group->size();
+  first = op.group->index / count * count;
+  return count;
+}
+
 void tessera::rt::gatherReduced(tessera_rt_context *ctx, Operation &op,
                                 const uint8_t *const *peers) {
   int64_t size = dtypeSize(op.header.dtype), begin, end;
   int self = op.group->index;
-  // Each chunk is at one member, or at one of each node.
-  int chunks = op.nodeSum.nodes > 0 ? op.nodeSum.perNode : op.group->size();
-  int first = self / chunks * chunks;
+  int first, chunks = findChunkOwners(op, first);
   for (int j = 0; j < chunks; ++j) {
     if (first + j == self)
       continue;

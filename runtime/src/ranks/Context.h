@@ -56,11 +56,13 @@ struct TokenRows {
 
 /// A sum that goes from node to node; see nodes/NodeSums.h.
 struct NodeSum {
-  /// Nodes of the group, and members on each; no nodes: every member reads all
-  /// operands.
+  /// Nodes of the group, and members on each.
   int nodes = 0, perNode = 0;
   /// Elements of this rank's share that it has added, and whose result it has.
   int64_t added = 0, finished = 0;
+
+  /// False if every member reads all operands.
+  bool isUsed() const { return nodes > 0; }
 };
 
 /// An operation between start and wait, as its own rank sees it.
@@ -226,6 +228,10 @@ Status postOperation(tessera_rt_context *ctx, int32_t slot, Operation &op);
 /// the sources by group index (null if nothing is read).
 void moveData(tessera_rt_context *ctx, Operation &op,
               const uint8_t *const *peers);
+/// Returns the number of members that this rank has the reduced chunks of a
+/// large all_reduce from, itself included, and the index of the first: all of
+/// the group, or in a sum that goes from node to node those of this node.
+int findChunkOwners(const Operation &op, int &first);
 /// The second half of a large all_reduce: fetches the peers' reduced chunks.
 void gatherReduced(tessera_rt_context *ctx, Operation &op,
                    const uint8_t *const *peers);

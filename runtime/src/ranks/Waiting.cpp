@@ -151,12 +151,10 @@ static Status acknowledge(tessera_rt_context *ctx, const Operation &op) {
 
 /// The first member whose reduced part is not ready, or -1.
 static int missingPhase(tessera_rt_context *ctx, const Operation &op) {
-  for (int index = 0; index < op.group->size(); ++index) {
+  int first, count = findChunkOwners(op, first);
+  for (int index = first; index < first + count; ++index) {
     int slot = op.peerSlot[size_t(index)];
     int member = op.group->members[size_t(index)];
-    // A sum that goes from node to node is gathered within a node.
-    if (op.nodeSum.nodes > 0 && !ctx->memory.place.isHere(member))
-      continue;
     if (slot >= 0 && ctx->memory.blocks[member].entries[slot].phase.load() == 0)
       return member;
   }
@@ -177,7 +175,7 @@ static Status leaveData(tessera_rt_context *ctx, int32_t slot, Operation &op) {
   for (int member : op.group->members)
     if (member != ctx->rank && ctx->memory.place.isHere(member))
       ringDoorbell(ctx->memory.blocks[member]);
-  return ctx->mirror && op.nodeSum.nodes == 0
+  return ctx->mirror && !op.nodeSum.isUsed()
              ? ctx->mirror->postReduced(slot, op)
              : TESSERA_RT_OK;
 }
@@ -202,10 +200,10 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
       }
       if (Status status = mover->move(slot, op))
         return status;
-    } else if (op.nodeSum.nodes == 0) {
+    } else if (!op.nodeSum.isUsed()) {
       moveData(ctx, op, peerOperands(ctx, op, false).data());
     }
-    if (op.nodeSum.nodes > 0)
+    if (op.nodeSum.isUsed())
       op.stage = Stage::Summing;
     else if (Status status = leaveData(ctx, slot, op))
       return status;
