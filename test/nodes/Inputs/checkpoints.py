@@ -190,7 +190,7 @@ class Faults:
                 if path.suffix == ".partial" or path.name.startswith("root-")]
         return f"the next run leaves {left}" if left else self.check_whole("the next run")
 
-    def check_fault(self, processes, text, kind, loses_root):
+    def check_fault(self, processes, text, kind):
         """The run with the fault ends as it should, and says so once on each node."""
         allowed = {0, 75, -signal.SIGKILL} if kind == "kill" else {0, 1, 75}
         statuses = {process.returncode for process in processes}
@@ -198,10 +198,10 @@ class Faults:
                              for line in programs.lines_about(process.errors(), "error: ")]
                  for node in self.nodes}
         said = {line for own in lines.values() for line in own}
-        # Nobody decides for all nodes before they have met, and after the root is lost.
+        # Nobody decides for all nodes before they have met.
         alone = ("it is not there", "are missing", "has not let this node in")
         has_met = not any(part in line for line in said for part in alone)
-        is_one = len(said) <= 1 or not has_met or loses_root
+        is_one = len(said) <= 1 or not has_met
         if statuses <= allowed and all(len(own) <= 1 for own in lines.values()) and is_one:
             return ""
         return f"it ends with {statuses}: {text}"
@@ -221,8 +221,7 @@ class Faults:
         operations = self.log.read_text().splitlines() if self.log.exists() else []
         if len(operations) < at:
             return False
-        loses_root = kind == "kill" and where in (places()[0][1], places()[3][1])
-        fault = (self.check_fault(processes, text, kind, loses_root) or self.check_whole("it")
+        fault = (self.check_fault(processes, text, kind) or self.check_whole("it")
                  or self.check_next())
         self.cases += 1
         if fault:
