@@ -27,10 +27,13 @@ void CrossEntropyOp::nameDims(DimNamer name) {
   name(getLogits(), getLogits().getType().getRank() - 1, "vocab");
 }
 
-/// Input ids are tokens; computed ids are positions.
+/// Input ids are tokens, in any order; computed ids are positions.
 void EmbeddingOp::nameDims(DimNamer name) {
-  bool isInput = isa<BlockArgument>(getIds());
+  Value source = getIds();
+  while (auto transpose = source.getDefiningOp<TransposeOp>())
+    source = transpose.getX();
+  bool isInput = isa<BlockArgument>(source);
   nameFirst(name, getTable(), {isInput ? "vocab" : "positions", "embed"});
-  if (isInput && getIds().getType().getRank() == 2)
+  if (source == getIds() && isInput && getIds().getType().getRank() == 2)
     nameFirst(name, getIds(), {"batch", "seq"});
 }

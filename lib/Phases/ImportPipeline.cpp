@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "tessera/Interfaces/Passes.h"
+#include "tessera/Naming/Passes.h"
 #include "tessera/Raise/Passes.h"
 #include "tessera/StableHLO/Passes.h"
 

@@ -19,6 +19,7 @@
 #include "tessera/Kernels/Passes.h"
 #include "tessera/Linalg/Passes.h"
 #include "tessera/Memory/Passes.h"
+#include "tessera/Naming/Passes.h"
 #include "tessera/Partitioner/Partitioner.h"
 #include "tessera/Phases/ImportPipeline.h"
 #include "tessera/Phases/LinalgPipeline.h"
@@ -61,6 +62,7 @@ void tessera::registerPasses() {
   registerMemoryPasses();
   registerStableHLOPasses();
   registerRaisePasses();
+  registerNamingPasses();
   registerPhasePipelines();
   registerImportPipeline();
   registerToLinalgPipeline();

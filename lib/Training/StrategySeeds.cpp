@@ -6,11 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "StrategySeeds.h"
+#include "MatrixUses.h"
 #include "StateSharding.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Partition/AttentionContext.h"
 #include "tessera/Partition/ContextChoice.h"
 #include "tessera/Training/FlatState.h"
+#include "tessera/Training/WholeParameters.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -51,32 +56,44 @@ Sharding SeedWriter::seedInput(ArrayRef<StringRef> dims,
 }
 
 /// Shards heads: the major part of tp over KV heads, the rest over the query
-/// heads of each. A tensor of keys or values takes only the first part.
+/// heads of each. A tensor of keys or values takes only the first part; one of
+/// queries without a dimension of KV heads belongs to a single one.
 void SeedWriter::seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
                            RankedTensorType type) const {
   const auto *groups = llvm::find(dims, "kv_heads");
   const auto *heads = llvm::find(dims, "q_per_kv");
-  if (groups == dims.end())
+  bool hasGroups = groups != dims.end(), hasHeads = heads != dims.end();
+  if (!hasGroups && !hasHeads)
     return;
-  unsigned groupDim = groups - dims.begin();
-  auto [ofGroups, ofHeads] =
-      splitHeadAxes(tpAxes, type.getDimSize(groupDim), headsPerGroup);
-  sharding.dims[groupDim].axes = std::move(ofGroups);
-  if (heads != dims.end())
+  int64_t numGroups =
+      hasGroups ? type.getDimSize(groups - dims.begin()) : int64_t(1);
+  auto [ofGroups, ofHeads] = splitHeadAxes(tpAxes, numGroups, headsPerGroup);
+  if (hasGroups)
+    sharding.dims[groups - dims.begin()].axes = std::move(ofGroups);
+  if (hasHeads)
     sharding.dims[heads - dims.begin()].axes = std::move(ofHeads);
+}
+
+/// Whether `tp` splits a dimension of this name all over its axes.
+static bool isWide(StringRef name) { return name == "ffn" || name == "vocab"; }
+
+/// Whether `tp` splits a parameter.
+static bool isSplit(ArrayRef<StringRef> dims) {
+  return llvm::any_of(dims, [](StringRef name) {
+    return isWide(name) || name == "kv_heads" || name == "q_per_kv";
+  });
 }
 
 Sharding SeedWriter::seedParameter(ArrayRef<StringRef> dims,
                                    RankedTensorType type) {
   foundParameter = true;
+  foundTensorParallel |= isSplit(dims);
   Sharding sharding = Sharding::replicatedOf(type.getRank());
   for (auto [i, name] : llvm::enumerate(dims)) {
     foundExperts |= name == "experts";
     if (name == "experts" && strategy.ep > 1)
       sharding.dims[i].axes = expertAxes;
-    bool wide = name == "ffn" || name == "vocab";
-    foundTensorParallel |= wide || name == "kv_heads";
-    if (wide && strategy.tp && areFree(sharding, tpAxes))
+    if (isWide(name) && strategy.tp && areFree(sharding, tpAxes))
       sharding.dims[i].axes = tpAxes;
   }
   if (strategy.tp && areFree(sharding, tpAxes))
@@ -207,7 +224,7 @@ llvm::Error SeedWriter::checkFound() const {
   if (strategy.dp && !foundBatch)
     return llvm::createStringError(
         "strategy 'dp' expects an argument with a dimension \"batch\" in "
-        "nn.dims but got none");
+        "nn.dims but got none; tessera import --dims NAME=batch,... names it");
   if (strategy.tp && !foundTensorParallel)
     return llvm::createStringError(
         "strategy 'tp' expects a parameter (nn.param) with a dimension "
@@ -219,7 +236,7 @@ llvm::Error SeedWriter::checkFound() const {
   if (strategy.cp && !foundTokens)
     return llvm::createStringError(
         "strategy 'cp' expects an argument with a dimension \"seq\" in "
-        "nn.dims but got none");
+        "nn.dims but got none; tessera import --dims NAME=batch,seq names it");
   if (strategy.ep > 1 && !foundExperts)
     return llvm::createStringError(
         "strategy 'ep' expects a parameter (nn.param) with a dimension "
@@ -261,4 +278,43 @@ DictionaryAttr SeedWriter::getExperts() const {
        b.getNamedAttr("batch", axes(strategy.dp, dpAxes)),
        b.getNamedAttr("seq", axes(strategy.cp, cpAxes)),
        b.getNamedAttr("ffn", axes(strategy.tp, tpAxes))});
+}
+
+std::string tessera::describeWholeParameters(ModuleOp module) {
+  int64_t all = 0, whole = 0, most = 0;
+  std::string largest;
+  for (auto func : module.getOps<FunctionOpInterface>())
+    for (BlockArgument arg : func.getArguments()) {
+      unsigned number = arg.getArgNumber();
+      auto name =
+          func.getArgAttrOfType<StringAttr>(number, nn::NNDialect::kParamAttr);
+      if (dist::getSharding(arg))
+        return "";
+      SmallVector<StringRef> dims =
+          getDimNames(func.getArgAttr(number, nn::NNDialect::kDimsAttr));
+      if (!name || !isMatrix(arg) || llvm::is_contained(dims, "positions"))
+        continue;
+      auto type = cast<RankedTensorType>(arg.getType());
+      all += type.getNumElements();
+      if (isSplit(
+              getDimNames(func.getArgAttr(number, nn::NNDialect::kDimsAttr))))
+        continue;
+      whole += type.getNumElements();
+      if (type.getNumElements() > most) {
+        most = type.getNumElements();
+        largest = llvm::formatv(
+            "{0} ({1})", name.getValue(),
+            llvm::join(llvm::map_range(
+                           type.getShape(),
+                           [](int64_t size) { return std::to_string(size); }),
+                       "x"));
+      }
+    }
+  if (whole * 20 < all || whole == 0)
+    return "";
+  return llvm::formatv(
+      "{0:F1} % of the elements of matrices stay whole under tp, most of them "
+      "in {1}; --dims of tessera import names dimensions, and --strategy auto "
+      "needs no names",
+      100.0 * double(whole) / double(all), largest);
 }

@@ -30,6 +30,7 @@
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/TemporaryFile.h"
+#include "tessera/Training/WholeParameters.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -759,6 +760,8 @@ llvm::Error compile(const Job &job) {
   if (llvm::Error error = checkMeasure(**module, job))
     return error;
   warnIfCopied(**module, job);
+  if (job.pipeline.layout.strategy.tp && !job.quiet)
+    printNote(kCommand.name, describeWholeParameters(**module));
   if (llvm::Error error = runAllPhases(**module, job, progress))
     return error;
   if (!job.last)

@@ -17,6 +17,7 @@
 #include "tessera/Phases/ImportPipeline.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Support/ModuleText.h"
+#include "tessera/Training/WholeParameters.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 
@@ -137,6 +138,7 @@ llvm::Error run(const ParsedOptions &parsed) {
   buildImport(pm, options);
   if (failed(pm.run(**module)))
     return llvm::make_error<Reported>();
+  printNote(kCommand.name, describeWholeParameters(**module));
   mlir::OpPrintingFlags flags;
   flags.enableDebugInfo(parsed.has("--locations"));
   return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {

@@ -388,6 +388,11 @@ int tessera::reportError(StringRef command, llvm::Error error) {
   return reportError(command, llvm::toString(std::move(error)));
 }
 
+void tessera::printNote(StringRef command, StringRef text) {
+  if (!text.empty())
+    llvm::errs() << "tessera " << command << ": note: " << text << "\n";
+}
+
 /// Writes to a stream; returns the error code of the stream.
 static std::error_code
 writeAll(llvm::raw_fd_ostream &os,

@@ -203,6 +203,9 @@ std::optional<int> showHelp(const CommandSpec &command, Arguments arguments);
 int reportError(llvm::StringRef command, const llvm::Twine &text);
 int reportError(llvm::StringRef command, llvm::Error error);
 
+/// Prints "tessera <command>: note: <text>" on stderr; nothing for no text.
+void printNote(llvm::StringRef command, llvm::StringRef text);
+
 /// Calls `write` to fill the file `path` ("" or "-" is stdout). On a file
 /// system error an existing file stays unchanged and no partial file remains.
 llvm::Error writeOutput(llvm::StringRef path,

@@ -207,39 +207,6 @@ def ViewParametersPass : Pass<"nn-view-parameters", "::mlir::func::FuncOp"> {
                            "::tessera::nn::NNDialect"];
 }
 
-def NameDimsPass : Pass<"nn-name-dims", "::mlir::func::FuncOp"> {
-  let summary = "Names the dimensions of arguments and of the residual stream";
-  let description = [{
-    Strategies go by names (`nn.dims`). Dimensions that an op ties by a factor of its
-    sharding rule are one class; a dimension that is split belongs to its major part.
-    A class gets the first name of: the option `given` (`ids=batch,seq;w=embed,ffn`),
-    names that are there, attention (`batch`, `seq`, `kv_heads`, `q_per_kv`,
-    `head_dim`), cross entropy (`vocab`), embeddings of an argument's ids (`vocab`,
-    `embed`, `batch`, `seq`) or of positions. A dimension without a name that
-    several weights share with `embed` is `ffn`. Weights of experts have `experts` and
-    `ffn`. Others of a named argument are `other`, and so are those of all
-    parameters if one is named and no argument has a sharding. Sums of tensors of
-    `batch`, `seq` and `embed` are the residual stream.
-    The remark `UnnamedDims` lists weights of matmuls with a dimension without a
-    name.
-
-    ```mlir
-    func.func @f(%ids: tensor<2x8xi32>, %table: tensor<64x16xf32>) {
-      %0 = nn.embedding %table, %ids : ...
-    ```
-    becomes
-    ```mlir
-    func.func @f(%ids: tensor<2x8xi32> {nn.dims = ["batch", "seq"]},
-                 %table: tensor<64x16xf32> {nn.dims = ["vocab", "embed"]}) {
-      %0 = nn.embedding %table, %ids {nn.dims = ["batch", "seq", "embed"]} : ...
-    ```
-  }];
-  let options = [
-    Option<"given", "given", "std::string", "",
-           "names of dimensions of arguments: ids=batch,seq;mask=batch">,
-  ];
-}
-
 def BoundIdsPass : Pass<"nn-bound-ids", "::mlir::ModuleOp"> {
   let summary = "Says which ids an argument of integers may hold";
   let description = [{
@@ -259,30 +226,6 @@ def BoundIdsPass : Pass<"nn-bound-ids", "::mlir::ModuleOp"> {
       %0 = nn.embedding %w, %i : tensor<64x16xf32>, tensor<8xi32> -> tensor<8x16xf32>
     ```
   }];
-}
-
-def NameInputsPass : Pass<"nn-name-inputs", "::mlir::func::FuncOp"> {
-  let summary = "Says which inputs a program fills from a file of tokens";
-  let description = [{
-    Programs fill the inputs `tokens` and `labels` from `--data`: the labels of a row
-    are its tokens, `label-shift` tokens later. It is 1 for a loss that compares each
-    token's logits with its label, and 0 for one that shifts its labels itself.
-
-    ```mlir
-    func.func @f(%ids: tensor<2x8xi32> {nn.input = "ids"}, %y: tensor<2x8xi32> {nn.input = "y"})
-    ```
-    with `tokens=ids labels=y label-shift=0` becomes
-    ```mlir
-    func.func @f(%ids: tensor<2x8xi32> {nn.input = "tokens"},
-                 %y: tensor<2x8xi32> {nn.input = "labels", nn.label_shift = 0 : i64})
-    ```
-  }];
-  let options = [
-    Option<"tokens", "tokens", "std::string", "", "name of the input of tokens">,
-    Option<"labels", "labels", "std::string", "", "name of the input of labels">,
-    Option<"labelShift", "label-shift", "int64_t", "1",
-           "by how many tokens labels are later than tokens: 0 or 1">,
-  ];
 }
 
 #endif // TESSERA_RAISE_PASSES_TD

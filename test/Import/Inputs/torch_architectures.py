@@ -1,8 +1,9 @@
-"""Small models of 25 architectures of transformers; `make_NAME` returns a module and its example
+"""Small models of architectures of transformers; `make_NAME` returns a module and its example
 arguments. As a program, python torch_architectures.py COMPILER decoders|others: imports each with
 --check and partitions it."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,12 +60,18 @@ ENCODERS = {
     "modernbert": ("ModernBertModel", "ModernBertConfig",
                    {**SIZES, **{f"{name}_token_id": 0 for name in
                                 ("pad", "bos", "eos", "cls", "sep")}}),
+    # A narrow table, and one layer's weights for all layers.
+    "albert": ("AlbertModel", "AlbertConfig", {**SIZES, "embedding_size": 24}),
+    # The sequence before the batch, and scores by distances.
+    "xlnet": ("XLNetModel", "XLNetConfig", {"d_model": 48, "n_layer": 2, "n_head": 4,
+                                            "d_inner": 96, "vocab_size": 259}),
     "t5": ("T5EncoderModel", "T5Config", {"d_model": 48, "num_layers": 2, "num_heads": 4,
                                           "d_kv": 12, "d_ff": 96, "vocab_size": 259}),
 }
 PATCHES = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
            "intermediate_size": 96, "image_size": 32, "patch_size": 8}
 IMAGES = {"clip_vision": ("CLIPVisionModel", "CLIPVisionConfig", PATCHES),
+          "vit": ("ViTModel", "ViTConfig", PATCHES),
           "siglip": ("SiglipVisionModel", "SiglipVisionConfig", PATCHES),
           "dinov2": ("Dinov2Model", "Dinov2Config", PATCHES)}
 
@@ -143,7 +150,8 @@ def main(compiler, group):
             print(verify.stdout.strip().splitlines()[-1], verify.stderr, flush=True)
             text = pathlib.Path(graph).read_text()
             print("nn.attention:", text.count("nn.attention "), "shapes:",
-                  text.count("tensor.collapse_shape") + text.count("tensor.expand_shape"))
+                  text.count("tensor.collapse_shape") + text.count("tensor.expand_shape"),
+                  "all-reduces:", *re.findall(r"all_reduce +(\d+)", verify.stdout))
     return 0 if good else 1
 
 

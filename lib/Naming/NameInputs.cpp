@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/NN/NN.h"
-#include "tessera/Raise/Passes.h"
+#include "tessera/Naming/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_NAMEINPUTSPASS
-#include "tessera/Raise/Passes.h.inc"
+#include "tessera/Naming/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;
