@@ -47,10 +47,13 @@ void DimClasses::join(Operation *op) {
     for (auto [value, tensor] : llvm::zip(values, tensors))
       for (auto [dim, factors] : llvm::enumerate(tensor)) {
         auto known = first.find(value);
-        if (factors.empty() || known == first.end() || isConstant(value))
+        const unsigned *major = llvm::find_if(factors, [&](unsigned factor) {
+          return rule.factors[factor].size > 1;
+        });
+        if (major == factors.end() || known == first.end() || isConstant(value))
           continue;
         unsigned number = known->second + dim;
-        auto [other, isNew] = member.try_emplace(factors.front(), number);
+        auto [other, isNew] = member.try_emplace(*major, number);
         if (!isNew)
           classes.join(number, other->second);
       }

@@ -38,7 +38,7 @@ inline mlir::Value resizeSplat(mlir::OpBuilder &b, mlir::Value constant,
 inline bool isPlainElementwise(mlir::Operation *op) {
   return op &&
          (op->hasTrait<mlir::OpTrait::Elementwise>() ||
-          mlir::isa<nn::StopGradientOp>(op)) &&
+          mlir::isa<nn::StopGradientOp, nn::GeluOp, nn::SiluOp>(op)) &&
          mlir::isPure(op) && op->getNumResults() == 1 &&
          mlir::isa<mlir::RankedTensorType>(op->getResult(0).getType()) &&
          op->getDiscardableAttrs().empty();

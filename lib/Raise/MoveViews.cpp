@@ -118,6 +118,43 @@ struct SplitOfElementwise : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
+/// Moves the split of a dimension before a merge of others, where it reaches
+/// only matmuls and vectors.
+struct SplitOfMerged : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto merge = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!merge || !merge->hasOneUse() ||
+        !SplitOfElementwise::isKnown(merge.getSrc()))
+      return failure();
+    Split before = readSplit(merge), split;
+    SmallVector<ReassociationIndices> groups;
+    int64_t next = 0;
+    for (auto [dim, sizes] : llvm::enumerate(readSplit(
+             op.getReassociationIndices(), op.getResultType().getShape()))) {
+      if (sizes.size() != 1 && before[dim].size() != 1)
+        return failure();
+      bool isMerged = before[dim].size() != 1;
+      if (isMerged)
+        groups.emplace_back();
+      for (int64_t size : isMerged ? before[dim] : sizes) {
+        if (!isMerged)
+          groups.emplace_back();
+        groups.back().push_back(next++);
+        if (isMerged)
+          split.push_back({size});
+      }
+      if (!isMerged)
+        split.push_back(sizes);
+    }
+    Value x = buildSplit(rewriter, op.getLoc(), merge.getSrc(), split);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(), x,
+                                                         groups);
+    return success();
+  }
+};
+
 struct SplitOfBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
@@ -252,26 +289,34 @@ Value buildSlice(OpBuilder &b, tensor::ExtractSliceOp op, Value x,
                                               fixed(ones));
 }
 
-/// Moves slices before an elementwise op of a matmul and vectors.
+/// Moves slices before elementwise ops of a matmul and vectors.
 struct SliceOfElementwise : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
+  /// Whether slices of an op's operands reach only matmuls and vectors. Sets
+  /// `hasMatmul` if they reach a matmul. Accepts slices of a value that other
+  /// slices were moved to.
+  static bool isKnown(Operation *op, bool &hasMatmul, int depth = 0) {
+    return depth <= SplitOfElementwise::kMaxDepth &&
+           llvm::all_of(op->getOperands(), [&](Value operand) {
+             Operation *def = operand.getDefiningOp();
+             if (isSplat(operand) || isa_and_nonnull<nn::BroadcastOp>(def))
+               return true;
+             if (!def || !llvm::all_of(def->getUsers(), [&](Operation *user) {
+                   return user == op || isa<tensor::ExtractSliceOp>(user);
+                 }))
+               return false;
+             bool isMatmul = isa<nn::EinsumOp>(def);
+             hasMatmul |= isMatmul;
+             return isMatmul || (isPlainElementwise(def) &&
+                                 isKnown(def, hasMatmul, depth + 1));
+           });
+  }
   LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
                                 PatternRewriter &rewriter) const override {
     Operation *producer = op.getSource().getDefiningOp();
-    if (!isPlainElementwise(producer) || !allUsersSlice(producer))
-      return failure();
-    // Accepts slices of a matmul that other slices were moved to.
-    bool isKnown = llvm::all_of(producer->getOperands(), [&](Value operand) {
-      auto einsum = operand.getDefiningOp<nn::EinsumOp>();
-      return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
-             (einsum && llvm::all_of(einsum->getUsers(), [&](Operation *user) {
-                return user == producer || isa<tensor::ExtractSliceOp>(user);
-              }));
-    });
-    bool hasMatmul = llvm::any_of(producer->getOperands(), [](Value operand) {
-      return bool(operand.getDefiningOp<nn::EinsumOp>());
-    });
-    if (!isKnown || !hasMatmul)
+    bool hasMatmul = false;
+    if (!isPlainElementwise(producer) || !allUsersSlice(producer) ||
+        !isKnown(producer, hasMatmul) || !hasMatmul)
       return failure();
     ArrayRef<int64_t> shape = op.getType().getShape();
     auto all = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
@@ -293,6 +338,29 @@ struct SliceOfBroadcast : OpRewritePattern<tensor::ExtractSliceOp> {
     Value x = buildSlice(rewriter, op, broadcast.getX(), broadcast.getDims());
     rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getType(), x,
                                                  broadcast.getDims());
+    return success();
+  }
+};
+
+/// Moves slices before a merge of other dimensions.
+struct SliceOfMerged : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto merge = op.getSource().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!merge || !allUsersSlice(merge))
+      return failure();
+    SmallVector<int64_t> dims;
+    for (auto [dim, group] : llvm::enumerate(merge.getReassociationIndices())) {
+      bool isWhole =
+          op.getStaticSizes()[dim] == merge.getResultType().getDimSize(dim);
+      if (!isWhole && group.size() != 1)
+        return failure();
+      dims.append(group.size(), isWhole ? -1 : int64_t(dim));
+    }
+    Value x = buildSlice(rewriter, op, merge.getSrc(), dims);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, op.getType(), x, merge.getReassociationIndices());
     return success();
   }
 };
@@ -388,8 +456,9 @@ private:
 } // namespace
 
 void tessera::populateMoveViews(RewritePatternSet &patterns) {
-  patterns.add<UnitsAreSplits, SplitOfElementwise, SplitOfBroadcast,
-               SplitOfEinsum, EinsumOfMerged, SliceOfElementwise,
-               SliceOfBroadcast, SliceOfTranspose, SlicesOfEinsum>(
-      patterns.getContext());
+  patterns
+      .add<UnitsAreSplits, SplitOfElementwise, SplitOfMerged, SplitOfBroadcast,
+           SplitOfEinsum, EinsumOfMerged, SliceOfElementwise, SliceOfBroadcast,
+           SliceOfMerged, SliceOfTranspose, SlicesOfEinsum>(
+          patterns.getContext());
 }

@@ -228,3 +228,62 @@ func.func @transposed(%x: tensor<5x4xf32>, %ids: tensor<5x2xi32>, %gates: tensor
   %3 = nn.experts <silu> of 8 %x, %ids, %gates, %1, %2, %down : tensor<5x4xf32>, tensor<5x2xi32>, tensor<5x2xf32>, tensor<8x4x3xf32>, tensor<8x3x4xf32> -> tensor<5x4xf32>
   return %3 : tensor<5x4xf32>
 }
+
+// -----
+
+// A fused weight behind a merge of other dimensions, as of windows of an image.
+// CHECK-LABEL: @windows(
+// CHECK-SAME: tensor<2x4x16xf32>
+// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [36, 16], offset 0, strides [64, 16, 1]>}
+// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [36, 16], offset 192, strides [64, 16, 1]>}
+// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.2", nn.source = #nn.source<"w", [36, 16], offset 384, strides [64, 16, 1]>}
+// CHECK-SAME: tensor<3x4xf32> {nn.param = "b.0",
+// CHECK-NOT: extract_slice
+// CHECK: return
+func.func @windows(%x: tensor<2x4x16xf32>, %w: tensor<36x16xf32> {nn.param = "w"}, %b: tensor<36xf32> {nn.param = "b"})
+    -> (tensor<8x3x4xf32>, tensor<8x3x4xf32>, tensor<8x3x4xf32>) {
+  %0 = nn.einsum "abc,dc->abd" %x, %w : tensor<2x4x16xf32>, tensor<36x16xf32> -> tensor<2x4x36xf32>
+  %1 = nn.broadcast %b dims [2] : tensor<36xf32> -> tensor<2x4x36xf32>
+  %2 = arith.addf %0, %1 : tensor<2x4x36xf32>
+  %3 = tensor.collapse_shape %2 [[0, 1], [2]] : tensor<2x4x36xf32> into tensor<8x36xf32>
+  %4 = tensor.expand_shape %3 [[0], [1, 2, 3]] output_shape [8, 3, 3, 4] : tensor<8x36xf32> into tensor<8x3x3x4xf32>
+  %5 = tensor.extract_slice %4[0, 0, 0, 0] [8, 1, 3, 4] [1, 1, 1, 1] : tensor<8x3x3x4xf32> to tensor<8x1x3x4xf32>
+  %6 = tensor.extract_slice %4[0, 1, 0, 0] [8, 1, 3, 4] [1, 1, 1, 1] : tensor<8x3x3x4xf32> to tensor<8x1x3x4xf32>
+  %7 = tensor.extract_slice %4[0, 2, 0, 0] [8, 1, 3, 4] [1, 1, 1, 1] : tensor<8x3x3x4xf32> to tensor<8x1x3x4xf32>
+  %q = tensor.collapse_shape %5 [[0, 1], [2], [3]] : tensor<8x1x3x4xf32> into tensor<8x3x4xf32>
+  %k = tensor.collapse_shape %6 [[0, 1], [2], [3]] : tensor<8x1x3x4xf32> into tensor<8x3x4xf32>
+  %v = tensor.collapse_shape %7 [[0, 1], [2], [3]] : tensor<8x1x3x4xf32> into tensor<8x3x4xf32>
+  return %q, %k, %v : tensor<8x3x4xf32>, tensor<8x3x4xf32>, tensor<8x3x4xf32>
+}
+
+// -----
+
+// A slice of the merged dimension itself stays.
+// CHECK-LABEL: @window(
+// CHECK: extract_slice
+func.func @window(%x: tensor<2x4x16xf32>, %w: tensor<16x36xf32> {nn.param = "w"}) -> tensor<5x36xf32> {
+  %0 = nn.einsum "abc,cd->abd" %x, %w : tensor<2x4x16xf32>, tensor<16x36xf32> -> tensor<2x4x36xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1], [2]] : tensor<2x4x36xf32> into tensor<8x36xf32>
+  %2 = tensor.extract_slice %1[1, 0] [5, 36] [1, 1] : tensor<8x36xf32> to tensor<5x36xf32>
+  return %2 : tensor<5x36xf32>
+}
+
+// -----
+
+// Halves behind an activation.
+// CHECK-LABEL: @gate(
+// CHECK-SAME: tensor<16x12xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [16, 24], offset 0, strides [24, 1]>}
+// CHECK-SAME: tensor<16x12xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [16, 24], offset 12, strides [24, 1]>}
+// CHECK-COUNT-2: nn.gelu <erf> {{.*}} : tensor<8x12xf32>
+// CHECK-NOT: extract_slice
+// CHECK: return
+func.func @gate(%x: tensor<8x16xf32>, %w: tensor<16x24xf32> {nn.param = "w"}, %b: tensor<24xf32> {nn.param = "b"}) -> tensor<8x12xf32> {
+  %0 = nn.einsum "ac,cd->ad" %x, %w : tensor<8x16xf32>, tensor<16x24xf32> -> tensor<8x24xf32>
+  %1 = nn.broadcast %b dims [1] : tensor<24xf32> -> tensor<8x24xf32>
+  %2 = arith.addf %0, %1 : tensor<8x24xf32>
+  %3 = nn.gelu <erf> %2 : tensor<8x24xf32>
+  %4 = tensor.extract_slice %3[0, 0] [8, 12] [1, 1] : tensor<8x24xf32> to tensor<8x12xf32>
+  %5 = tensor.extract_slice %3[0, 12] [8, 12] [1, 1] : tensor<8x24xf32> to tensor<8x12xf32>
+  %6 = arith.mulf %4, %5 : tensor<8x12xf32>
+  return %6 : tensor<8x12xf32>
+}
