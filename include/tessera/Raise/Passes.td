@@ -176,15 +176,15 @@ def ViewParametersPass : Pass<"nn-view-parameters", "::mlir::func::FuncOp"> {
   let summary = "Moves views of matmuls to their weights, and divides these";
   let description = [{
     A split of the dimension of a matmul's result that only its weight has moves to
-    the weight, also through biases; so does a slice of a dimension that the
-    parameter itself has, slices that divide another one into three or more (the
-    queries, keys and values of a head), and the merging of an operand's dimensions.
-    A parameter
-    all of whose uses are then views (slices, splits, transposes) that have each of
-    its elements once is divided into one for each view, which says by `nn.source`
-    where files have it: fused weights, stacked layers, heads. Else (overlapping slices, a table
-    read in part) it stays whole. A parameter's sharding goes to its views: that of
-    a dimension to the outermost ones that are a part of it.
+    the weight, also through biases, activations and merges of other dimensions; so
+    does a slice of a dimension that the parameter itself has, slices that divide
+    another one into three or more (the queries, keys and values of a head), and the
+    merging of an operand's dimensions. A parameter all of whose uses are then views
+    (slices, splits, transposes) that have each of its elements once is divided into
+    one for each view, which says by `nn.source` where files have it: fused weights,
+    stacked layers, heads. Else (overlapping slices, a table read in part) it stays
+    whole. A parameter's sharding goes to its views: that of a dimension to the
+    outermost ones that are a part of it.
 
     ```mlir
     func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x24xf32> {nn.param = "qk"}) {
