@@ -15,7 +15,7 @@ import sys
 import traceback
 from typing import Any, Sequence
 
-from . import jax_import
+from . import check, jax_import
 from .errors import ImportFailure, first_line
 
 # An environment variable: unexpected errors are shown with their traceback.
@@ -68,8 +68,6 @@ class Source:
     function: Any = None
     arguments: Sequence[Any] = ()
     weights: dict[str, Any] = dataclasses.field(default_factory=dict)
-    # True if the module was exported before.
-    is_exported: bool = False
     # A note for the user, in addition to the graph.
     note: str = ""
 
@@ -112,7 +110,7 @@ def read_exported(path: pathlib.Path) -> Source:
     text, weights, program = torch_import.read_file(path)
     arguments, keywords = program.example_inputs or ((), {})
     return Source(text, module=program.module(), arguments=[*arguments, *([keywords] if keywords else [])],
-                  weights=weights, is_exported=True)
+                  weights=weights)
 
 
 def find_compiler() -> str:
@@ -128,33 +126,28 @@ def find_compiler() -> str:
 
 def run_check(source: Source, graph: pathlib.Path) -> None:
     """Compares the graph with its source."""
-    from . import check
     text = graph.read_text()
     limits = check.read_limits(text)
     outputs = [name for name in re.findall(r'nn\.output = "([^"]*)"', text)
                if name not in ("loss_sum", "tokens")]
     run = run_torch if source.module is not None else \
         run_onnx if source.model is not None else run_jax
-    weights, inputs, results, gradients = run(source, text, limits)
-    check.check(find_compiler(), graph, weights, inputs, dict(zip(outputs, results)), gradients)
+    check.check(find_compiler(), graph, outputs, run(source, text, limits))
 
 
-# Parameters and inputs by name, results, and gradients by name.
-Computed = tuple[dict[str, Any], dict[str, Any], list[Any], dict[str, Any]]
-
-
-def run_jax(source: Source, text: str, limits: dict[str, int]) -> Computed:
+def run_jax(source: Source, text: str, limits: dict[str, int]) -> check.Computed:
     from . import jax_check
     return jax_check.run_function(source.function, source.arguments, text, limits)
 
 
-def run_onnx(source: Source, text: str, limits: dict[str, int]) -> Computed:
+def run_onnx(source: Source, text: str, limits: dict[str, int]) -> check.Computed:
     from . import onnx_check
     inputs, results = onnx_check.run_model(source.model, limits)
-    return source.weights, inputs, results, {}
+    run = check.Run(results, {})
+    return check.Computed(source.weights, inputs, run, run)
 
 
-def run_torch(source: Source, text: str, limits: dict[str, int]) -> Computed:
+def run_torch(source: Source, text: str, limits: dict[str, int]) -> check.Computed:
     from . import torch_check
     names = re.findall(r'nn\.input = "([^"]*)"', text)
     check_values(source.weights, "--check")
@@ -163,14 +156,13 @@ def run_torch(source: Source, text: str, limits: dict[str, int]) -> Computed:
     keywords = source.arguments[-1] if isinstance(source.arguments[-1], dict) else {}
     positional = list(source.arguments[:-1] if keywords else source.arguments)
     examples = dict(zip(names, [*positional, *keywords.values()]))
-    inputs = torch_check.draw_inputs(source.module, examples, limits)
+    inputs = torch_check.draw_inputs(examples, limits)
     weights = {name: torch_check.array(tensor).copy() for name, tensor in source.weights.items()}
     drawn = [inputs.get(name, example) for name, example in examples.items()]
-    results, gradients = torch_check.run_module(
-        source.module, drawn[:len(positional)], dict(zip(keywords, drawn[len(positional):])),
-        weights, source.is_exported)
-    return (weights, {name: torch_check.array(tensor) for name, tensor in inputs.items()},
-            results, gradients)
+    exact, own = torch_check.run_module(source.module, drawn[:len(positional)],
+                                        dict(zip(keywords, drawn[len(positional):])), weights)
+    arrays = {name: torch_check.array(tensor) for name, tensor in inputs.items()}
+    return check.Computed(weights, arrays, exact, own)
 
 
 def split_names(text: str | None) -> list[str]:

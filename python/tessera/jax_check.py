@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, Callable, Mapping, Sequence
 
-from .check import split_arguments
-from .errors import ImportFailure
+from .check import Computed, Run, split_arguments
+from .errors import ImportFailure, first_line
 
 # The standard deviation of parameters that are given by their shape.
 DEVIATION = 0.1
@@ -46,38 +47,54 @@ def draw_leaves(leaves: Sequence[Any], names: Sequence[str],
     return drawn
 
 
-def run_function(function: Callable[..., Any], arguments: Sequence[Any], graph: str,
-                 limits: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any], list[Any],
-                                                     dict[str, Any]]:
-    """Parameters and inputs by name, results, and the gradients of the parameters if the only
-    result is one float."""
-    import jax
+def array(value: Any) -> Any:
+    """Converts an array to NumPy, bf16 to f32, which NumPy has."""
     import numpy
+    found = numpy.asarray(value)
+    return found.astype("f4") if found.dtype.name == "bfloat16" else found
+
+
+def run_function(function: Callable[..., Any], arguments: Sequence[Any], graph: str,
+                 limits: Mapping[str, int]) -> Computed:
+    """Runs a function in f64 and in its own types. One that fails in f64, for example because it
+    mixes in numbers of f32, has the run in its own types for both, with a note."""
+    import jax
     leaves, tree = jax.tree_util.tree_flatten(tuple(arguments))
     names, inputs = name_arguments(graph)
     if len(names) != len(leaves):
         raise ImportFailure(f"--check: expects {len(leaves)} arguments in the graph but got "
                             f"{len(names)}")
     values = draw_leaves(leaves, names, limits)
-    trained = [i for i, name in enumerate(names) if name not in inputs]
+    trained = {name: i for i, name in enumerate(names) if name not in inputs}
+    exact = own = run_once(function, tree, values, trained)
+    try:
+        with jax.enable_x64(True):
+            wide = [value.astype("f8") if jax.numpy.issubdtype(value.dtype, jax.numpy.floating)
+                    else value for value in values]
+            exact = run_once(function, tree, wide, trained)
+    except Exception as error:
+        print(f"tessera: note: --check does not run the function in f64: {first_line(error)}",
+              file=sys.stderr)
+    arrays = {name: array(value) for name, value in zip(names, values)}
+    return Computed({name: arrays[name] for name in trained},
+                    {name: arrays[name] for name in names if name in inputs}, exact, own)
 
-    def call(parameters: Sequence[Any]) -> Any:
-        flat = [jax.numpy.asarray(value) for value in values]
-        for i, parameter in zip(trained, parameters):
-            flat[i] = parameter
-        return function(*jax.tree_util.tree_unflatten(tree, flat))
+
+def run_once(function: Callable[..., Any], tree: Any, values: Sequence[Any],
+             trained: Mapping[str, int]) -> Run:
+    """Results, and the gradients of the parameters at the indices `trained` if the only result is
+    one float."""
+    import jax
 
     def leaves_of(parameters: Sequence[Any]) -> list[Any]:
-        return jax.tree_util.tree_leaves(call(parameters))
-    parameters = [values[i] for i in trained]
+        flat = [jax.numpy.asarray(value) for value in values]
+        for i, parameter in zip(trained.values(), parameters):
+            flat[i] = parameter
+        return jax.tree_util.tree_leaves(function(*jax.tree_util.tree_unflatten(tree, flat)))
+    parameters = [values[i] for i in trained.values()]
     shapes = jax.eval_shape(leaves_of, parameters)
-    gradients: dict[str, Any] = {}
     # One compilation is faster than one for each op.
     if len(shapes) == 1 and not shapes[0].shape:
         loss, found = jax.jit(jax.value_and_grad(lambda given: leaves_of(given)[0]))(parameters)
-        results = [numpy.asarray(loss)]
-        gradients = {names[i]: numpy.asarray(gradient) for i, gradient in zip(trained, found)}
-    else:
-        results = [numpy.asarray(leaf) for leaf in jax.jit(leaves_of)(parameters)]
-    return ({names[i]: values[i] for i in trained},
-            {name: values[i] for i, name in enumerate(names) if name in inputs}, results, gradients)
+        return Run([array(loss)], dict(zip(trained, map(array, found))))
+    return Run([array(leaf) for leaf in jax.jit(leaves_of)(parameters)], {})

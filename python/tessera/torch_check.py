@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import numpy
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from .check import Run
 from .errors import ImportFailure, first_line
 
 
-def draw_inputs(module: torch.nn.Module, examples: Mapping[str, torch.Tensor],
+def draw_inputs(examples: Mapping[str, torch.Tensor],
                 limits: Mapping[str, int]) -> dict[str, torch.Tensor]:
     """Draws ids below the limits and normal numbers; other integers keep their example values."""
     generator = torch.Generator().manual_seed(0)
@@ -27,57 +30,82 @@ def draw_inputs(module: torch.nn.Module, examples: Mapping[str, torch.Tensor],
     return drawn
 
 
+class Widen(TorchDispatchMode):
+    """Runs ops in f64 that a module asks for in another float type."""
+
+    def __torch_dispatch__(self, op: Any, types: Any, arguments: Any = (),
+                           keywords: Any = None) -> Any:
+        if op is not torch.ops.aten.view.dtype:
+            arguments, keywords = torch.utils._pytree.tree_map(wide_type,
+                                                               (arguments, keywords or {}))
+        return op(*arguments, **(keywords or {}))
+
+
+def wide_type(item: Any) -> Any:
+    is_float = isinstance(item, torch.dtype) and item.is_floating_point
+    return torch.float64 if is_float else item
+
+
+@contextlib.contextmanager
+def widened(module: torch.nn.Module) -> Iterator[None]:
+    """Makes a module compute in f64; its parameters and buffers stay in f64."""
+    default = torch.get_default_dtype()
+    module.double()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with Widen():
+            yield
+    finally:
+        torch.set_default_dtype(default)
+
+
 def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapping[str, Any],
-               weights: Mapping[str, torch.Tensor],
-               is_exported: bool) -> tuple[list[Any], dict[str, Any]]:
-    """Results, and gradients of the first result if it is one float, computed in f64; an exported
-    graph runs in its own types. A module that fails in f64, for example because it mixes in numbers
-    of f32, runs in its own types, with a note."""
-    def run(is_double: bool) -> list[torch.Tensor]:
-        cast = lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() \
-            and is_double else x
-        results = module(*map(cast, arguments), **{k: cast(v) for k, v in keywords.items()})
-        return [r for r in torch.utils._pytree.tree_flatten(results)[0]
-                if isinstance(r, torch.Tensor)]
-
-    if is_exported:
-        flat = run(is_double=False)
-    else:
-        tensors = lambda: [*module.parameters(), *module.buffers()]
-        types = [tensor.dtype for tensor in tensors()]
+               weights: Iterable[str]) -> tuple[Run, Run]:
+    """Runs a module in f64 and in its own types. A module that fails in one of them has the other's
+    run for both, with a note."""
+    runs, failures, shared = [], [], find_shared(module, weights)
+    for name, types in (("its own types", contextlib.nullcontext()), ("f64", widened(module))):
         try:
-            module.double()
-            flat = run(is_double=True)
-        except RuntimeError as error:
-            print(f"tessera: note: --check runs the module in its own types, since it fails in "
-                  f"f64: {first_line(error)}", file=sys.stderr)
-            for tensor, dtype in zip(tensors(), types):
-                tensor.data = tensor.data.to(dtype)
-            try:
-                flat = run(is_double=False)
-            except RuntimeError as second:
-                raise ImportFailure(f"--check: the module fails: {first_line(second)}") from second
-    gradients = {}
-    if flat and not flat[0].shape and flat[0].requires_grad:
-        try:
-            flat[0].backward()
-        except RuntimeError as error:
-            raise ImportFailure(f"--check: the module has no gradients: {first_line(error)}") \
-                from None
-        gradients = find_gradients(dict(module.named_parameters(remove_duplicate=False)), weights)
-    return [array(result) for result in flat], gradients
+            with types:
+                runs.append(run_once(module, arguments, keywords, shared, name == "f64"))
+        except Exception as error:
+            failures.append(f"in {name}: {first_line(error)}")
+    if not runs:
+        raise ImportFailure(f"--check: the module fails {failures[0]}")
+    if failures:
+        print(f"tessera: note: --check does not run the module {failures[0]}", file=sys.stderr)
+    return runs[-1], runs[0]
 
 
-def find_gradients(parameters: Mapping[str, torch.nn.Parameter],
-                   weights: Mapping[str, Any]) -> dict[str, Any]:
-    """The gradients of the parameters `weights`; parameters that share storage get the sum."""
-    gradients = {}
-    for name in (name for name in weights if name in parameters):
-        shared = {id(other): other.grad for other in parameters.values()
-                  if other.data_ptr() == parameters[name].data_ptr() and other.grad is not None}
-        if shared:
-            gradients[name] = sum(array(gradient) for gradient in shared.values())
-    return gradients
+def run_once(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapping[str, Any],
+             shared: Mapping[str, Sequence[Any]], is_wide: bool) -> Run:
+    """Results, and the gradients of the first one if it is one float. Parameters that share memory
+    get the sum of their gradients."""
+    def cast(item: Any) -> Any:
+        is_float = isinstance(item, torch.Tensor) and item.is_floating_point()
+        return item.double() if is_wide and is_float else item
+
+    module.zero_grad()
+    given, named = torch.utils._pytree.tree_map(cast, (tuple(arguments), dict(keywords)))
+    results = [item for item in torch.utils._pytree.tree_leaves(module(*given, **named))
+               if isinstance(item, torch.Tensor)]
+    gradients: dict[str, Any] = {}
+    if results and not results[0].shape and results[0].requires_grad:
+        results[0].backward()
+        for name, parameters in shared.items():
+            found = [array(parameter.grad) for parameter in parameters if parameter.grad is not None]
+            if found:
+                gradients[name] = sum(found)
+    return Run([array(result) for result in results], gradients)
+
+
+def find_shared(module: torch.nn.Module, names: Iterable[str]) -> dict[str, list[Any]]:
+    """The parameters that share memory with each parameter of `names`, itself too. A cast gives each
+    of them memory of its own."""
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    return {name: [*{id(other): other for other in parameters.values()
+                     if other.data_ptr() == parameters[name].data_ptr()}.values()]
+            for name in names if name in parameters}
 
 
 def array(tensor: torch.Tensor) -> numpy.ndarray:
