@@ -29,6 +29,12 @@ CHANGE = 2.0**14
 STEP = ["--optimizer", "sgd", "--weight-decay", "0", "--clip", "0"]
 
 
+# Ops that move elements, or choose among them. Their integers are ids if one of their operands is.
+MOVES = {"tensor.extract_slice", "tensor.concat", "tensor.collapse_shape", "tensor.expand_shape",
+         "nn.transpose", "nn.broadcast", "arith.select", "arith.maxsi", "arith.minsi",
+         "arith.extsi", "arith.trunci", "nn.stop_gradient"}
+
+
 @dataclasses.dataclass(frozen=True)
 class Run:
     """The results of a source in order, and the gradients of its parameters by name."""
@@ -62,13 +68,26 @@ def split_arguments(graph: str) -> list[tuple[str, str]]:
 
 
 def read_limits(graph: str) -> dict[str, int]:
-    """The sizes of the tables that inputs index, by name of the input."""
-    found = {}
-    for _, attributes in split_arguments(graph):
+    """For inputs of ids, the least size of the tables that they index and the least number of classes
+    of the losses that they are labels of, by name of the input."""
+    found: dict[str, int] = {}
+    names: dict[str, set[str]] = {}
+    for number, (_, attributes) in enumerate(split_arguments(graph)):
         name = re.search(r'nn\.input = "([^"]*)"', attributes)
         size = re.search(r"nn\.vocab = (\d+)", attributes)
+        if name:
+            names[f"%arg{number}"] = {name.group(1)}
         if name and size:
             found[name.group(1)] = int(size.group(1))
+    for result, op, rest in re.findall(r"^ *(%\w+) = ([\w.]+) (.*)", graph, re.MULTILINE):
+        values, _, types = rest.partition(" : ")
+        operands = [names.get(value, set()) for value in re.findall(r"%\w+", values)]
+        if op in MOVES:
+            names[result] = set().union(*operands)
+        elif op in ("nn.embedding", "nn.cross_entropy") and len(operands) > 1:
+            shape = types.partition(">")[0].partition("<")[2].split("x")
+            size = int(shape[0] if op == "nn.embedding" else shape[-2])
+            found.update({name: min(size, found.get(name, size)) for name in operands[1]})
     return found
 
 

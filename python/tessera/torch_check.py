@@ -16,13 +16,14 @@ from .errors import ImportFailure, first_line
 
 def draw_inputs(examples: Mapping[str, torch.Tensor],
                 limits: Mapping[str, int]) -> dict[str, torch.Tensor]:
-    """Draws ids below the limits and normal numbers; other integers keep their example values."""
+    """Draws ids below the limits and normal numbers. Negative ids, which losses ignore, and other
+    integers keep their example values."""
     generator = torch.Generator().manual_seed(0)
     drawn = {}
     for name, example in examples.items():
         if name in limits:
-            drawn[name] = torch.randint(limits[name], example.shape, generator=generator).to(
-                example.dtype)
+            ids = torch.randint(limits[name], example.shape, generator=generator)
+            drawn[name] = torch.where(example < 0, example, ids.to(example.dtype))
         elif example.is_floating_point():
             drawn[name] = torch.randn(example.shape, generator=generator).to(example.dtype)
         else:

@@ -28,6 +28,21 @@ class Net(nn.Module):
         return y.float().square().mean(), y
 
 
+class Shifted(nn.Module):
+    """Labels that are the decoder's ids, too, as in an encoder-decoder."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table, self.head = nn.Embedding(11, 16), nn.Linear(16, 7)
+
+    def forward(self, labels):
+        ids = labels.new_zeros(labels.shape)
+        ids[:, 1:] = labels[:, :-1].clone()
+        ids.masked_fill_(ids == -100, 1)
+        return nn.functional.cross_entropy(self.head(self.table(ids)).view(-1, 7), labels.view(-1))
+
+
 def cancel(x):
     """A result that f32 computes with few digits."""
     return (x + 4096.0) - 4096.0
@@ -88,3 +103,8 @@ run("cancelled with an erf", Net(torch.float32, lambda x: cancel(x).tanh()), x,
     replace("math.tanh", "math.erf"))
 run("rounded inside", Net(torch.float32, lambda x: x.bfloat16().tanh().float()), x)
 run("overflowing", Net(torch.float16, lambda x: x * 3e4 * 3e4), x.half())
+labels = torch.zeros(4, 8, dtype=torch.long)
+labels[0, 3:] = -100
+run("labels", Shifted(), labels)
+run("labels without a shift", Shifted(), labels,
+    replace(r"(tensor.extract_slice %arg\d+\[0, )0", r"\g<1>1"))
