@@ -84,9 +84,9 @@ def cpu_seconds(who=resource.RUSAGE_SELF):
 def import_graph(build, name, folder, batch, seq, output="loss"):
     """The imported graph, CPU seconds of the import, the config, and the exported program."""
     sys.path.insert(0, str(ROOT / "python"))
-    from tessera import torch_import, torch_ops
+    from tessera import python_file, torch_import, torch_ops
     module, arguments, config = make(name, batch, seq, output)
-    program = torch_import.export(module, arguments)
+    program = torch_import.export(module, python_file.Examples(arguments))
     begin = cpu_seconds(), cpu_seconds(resource.RUSAGE_CHILDREN)
     text = torch_ops.Importer(program).run(name)
     graph = folder / f"{name}-{output}.mlir"

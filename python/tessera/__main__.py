@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import errno
-import importlib.util
 import os
 import pathlib
 import re
@@ -17,6 +16,7 @@ from typing import Any, Sequence
 
 from . import check, jax_import
 from .errors import ImportFailure, first_line
+from .python_file import Examples, load_function
 
 # An environment variable: unexpected errors are shown with their traceback.
 TRACEBACK = "TESSERA_TRACEBACK"
@@ -24,37 +24,12 @@ TRACEBACK = "TESSERA_TRACEBACK"
 DESCRIPTION = """\
 Reads a graph and runs `tessera import` on it. FILE is
   model.py:make   a function that returns a torch module or a JAX function and its
-                  example arguments (of JAX arrays or jax.ShapeDtypeStruct; of torch a
-                  last one that is a dict has names), in this order: f, x, y, ...
+                  example arguments (of JAX arrays or jax.ShapeDtypeStruct): f, x, y, ...
+                  or f, (x, y); the last one may be a dict of names
   model.mlir      StableHLO as text, bytecode or portable artifact
   model.onnx      ONNX, opset 13 to 23
   model.pt2       a program of torch.export.save
 """
-
-
-def load_function(path: pathlib.Path, name: str) -> tuple[Any, Sequence[Any]]:
-    """Calls `name` of a Python file; returns the function that it gives, and its arguments."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.is_file() or spec is None or spec.loader is None:
-        raise ImportFailure(f"{path}: expects a file of Python")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))
-    try:
-        spec.loader.exec_module(module)
-        make = getattr(module, name, None)
-        made = make() if callable(make) else ()
-    except Exception as error:
-        frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
-                  if frame.filename == str(path)]
-        line = getattr(error, "lineno", None) or (frames[-1] if frames else 1)
-        raise ImportFailure(f"{path}:{line}: {type(error).__name__}: {first_line(error)}") from None
-    if not callable(make):
-        raise ImportFailure(f"{path}: expects a function {name}")
-    function, *arguments = made if isinstance(made, (list, tuple)) and made else (None,)
-    if not callable(function):
-        raise ImportFailure(f"{path}:{name}: expects a function and its arguments but got "
-                            f"{type(function).__name__}")
-    return function, arguments
 
 
 @dataclasses.dataclass
@@ -66,28 +41,28 @@ class Source:
     module: Any = None
     model: Any = None
     function: Any = None
-    arguments: Sequence[Any] = ()
+    examples: Examples = Examples()
     weights: dict[str, Any] = dataclasses.field(default_factory=dict)
     # A note for the user, in addition to the graph.
     note: str = ""
 
 
 def read(source: str, parameters: Sequence[str], constants: Sequence[str]) -> Source:
-    path, _, name = source.partition(":")
+    path, _, name = source.partition(":") if ".py:" not in source else source.rpartition(":")
     if (parameters or constants) and pathlib.Path(source).suffix != ".onnx":
         raise ImportFailure("--parameters and --constants expect a file of ONNX")
     if not path.endswith(".py"):
         return read_file(pathlib.Path(source), parameters, constants)
     if not name:
         raise ImportFailure(f"{source}: expects {path}:NAME")
-    function, arguments = load_function(pathlib.Path(path), name)
+    function, examples = load_function(pathlib.Path(path), name)
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(function, torch.nn.Module):
-        return Source(jax_import.read_function(function, arguments), function=function,
-                      arguments=arguments)
+        return Source(jax_import.read_function(function, examples.positional), function=function,
+                      examples=examples)
     from . import torch_import
-    text, weights = torch_import.read_module(function, arguments)
-    return Source(text, module=function, arguments=arguments, weights=weights)
+    text, weights = torch_import.read_module(function, examples)
+    return Source(text, module=function, examples=examples, weights=weights)
 
 
 def read_file(path: pathlib.Path, parameters: Sequence[str],
@@ -108,9 +83,8 @@ def read_exported(path: pathlib.Path) -> Source:
     except ImportError as error:
         raise ImportFailure(f"expects torch, which reads {path}: {error}") from None
     text, weights, program = torch_import.read_file(path)
-    arguments, keywords = program.example_inputs or ((), {})
-    return Source(text, module=program.module(), arguments=[*arguments, *([keywords] if keywords else [])],
-                  weights=weights)
+    return Source(text, module=program.module(), weights=weights,
+                  examples=Examples(*(program.example_inputs or ())))
 
 
 def find_compiler() -> str:
@@ -137,7 +111,7 @@ def run_check(source: Source, graph: pathlib.Path) -> None:
 
 def run_jax(source: Source, text: str, limits: dict[str, int]) -> check.Computed:
     from . import jax_check
-    return jax_check.run_function(source.function, source.arguments, text, limits)
+    return jax_check.run_function(source.function, source.examples.positional, text, limits)
 
 
 def run_onnx(source: Source, text: str, limits: dict[str, int]) -> check.Computed:
@@ -151,18 +125,13 @@ def run_torch(source: Source, text: str, limits: dict[str, int]) -> check.Comput
     from . import torch_check
     names = re.findall(r'nn\.input = "([^"]*)"', text)
     check_values(source.weights, "--check")
-    if not source.arguments:
+    if not source.examples.positional and not source.examples.keywords:
         raise ImportFailure("--check expects a program with example inputs")
-    keywords = source.arguments[-1] if isinstance(source.arguments[-1], dict) else {}
-    positional = list(source.arguments[:-1] if keywords else source.arguments)
-    examples = dict(zip(names, [*positional, *keywords.values()]))
-    inputs = torch_check.draw_inputs(examples, limits)
     weights = {name: torch_check.array(tensor).copy() for name, tensor in source.weights.items()}
-    drawn = [inputs.get(name, example) for name, example in examples.items()]
-    exact, own = torch_check.run_module(source.module, drawn[:len(positional)],
-                                        dict(zip(keywords, drawn[len(positional):])), weights)
-    arrays = {name: torch_check.array(tensor) for name, tensor in inputs.items()}
-    return check.Computed(weights, arrays, exact, own)
+    drawn, examples = torch_check.draw_inputs(names, source.examples, limits)
+    exact, own = torch_check.run_module(source.module, examples, weights)
+    inputs = {name: torch_check.array(tensor) for name, tensor in drawn.items()}
+    return check.Computed(weights, inputs, exact, own)
 
 
 def split_names(text: str | None) -> list[str]:

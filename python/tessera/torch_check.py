@@ -12,23 +12,32 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .check import Run
 from .errors import ImportFailure, first_line
+from .python_file import Examples
 
 
-def draw_inputs(examples: Mapping[str, torch.Tensor],
-                limits: Mapping[str, int]) -> dict[str, torch.Tensor]:
+def draw_inputs(names: Sequence[str], examples: Examples,
+                limits: Mapping[str, int]) -> tuple[dict[str, torch.Tensor], Examples]:
     """Draws ids below the limits and normal numbers. Negative ids, which losses ignore, and other
-    integers keep their example values."""
-    generator = torch.Generator().manual_seed(0)
-    drawn = {}
-    for name, example in examples.items():
+    integers keep their example values. Returns the inputs by name, in the order of `names`, and the
+    arguments with them."""
+    generator, drawn = torch.Generator().manual_seed(0), {}
+    rest = iter(names)
+
+    def draw(example: Any) -> Any:
+        name = next(rest, None) if isinstance(example, torch.Tensor) else None
+        if name is None:
+            return example
+        drawn[name] = example
         if name in limits:
             ids = torch.randint(limits[name], example.shape, generator=generator)
             drawn[name] = torch.where(example < 0, example, ids.to(example.dtype))
         elif example.is_floating_point():
             drawn[name] = torch.randn(example.shape, generator=generator).to(example.dtype)
-        else:
-            drawn[name] = example
-    return drawn
+        return drawn[name]
+
+    positional, keywords = torch.utils._pytree.tree_map(
+        draw, (tuple(examples.positional), dict(examples.keywords)))
+    return drawn, Examples(positional, keywords)
 
 
 class Widen(TorchDispatchMode):
@@ -60,7 +69,7 @@ def widened(module: torch.nn.Module) -> Iterator[None]:
         torch.set_default_dtype(default)
 
 
-def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapping[str, Any],
+def run_module(module: torch.nn.Module, examples: Examples,
                weights: Iterable[str]) -> tuple[Run, Run]:
     """Runs a module in f64 and in its own types. A module that fails in one of them has the other's
     run for both, with a note."""
@@ -68,7 +77,7 @@ def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapp
     for name, types in (("its own types", contextlib.nullcontext()), ("f64", widened(module))):
         try:
             with types:
-                runs.append(run_once(module, arguments, keywords, shared, name == "f64"))
+                runs.append(run_once(module, examples, shared, name == "f64"))
         except Exception as error:
             failures.append(f"in {name}: {first_line(error)}")
     if not runs:
@@ -78,8 +87,8 @@ def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapp
     return runs[-1], runs[0]
 
 
-def run_once(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapping[str, Any],
-             shared: Mapping[str, Sequence[Any]], is_wide: bool) -> Run:
+def run_once(module: torch.nn.Module, examples: Examples, shared: Mapping[str, Sequence[Any]],
+             is_wide: bool) -> Run:
     """Results, and the gradients of the first one if it is one float. Parameters that share memory
     get the sum of their gradients."""
     def cast(item: Any) -> Any:
@@ -87,7 +96,7 @@ def run_once(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mappin
         return item.double() if is_wide and is_float else item
 
     module.zero_grad()
-    given, named = torch.utils._pytree.tree_map(cast, (tuple(arguments), dict(keywords)))
+    given, named = torch.utils._pytree.tree_map(cast, (examples.positional, examples.keywords))
     results = [item for item in torch.utils._pytree.tree_leaves(module(*given, **named))
                if isinstance(item, torch.Tensor)]
     gradients: dict[str, Any] = {}

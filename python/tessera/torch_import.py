@@ -8,12 +8,13 @@ import logging
 import pathlib
 import sys
 import zipfile
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator
 
 import torch
 
 from . import torch_importer, torch_ops
 from .errors import ImportFailure, find_line, first_line
+from .python_file import Examples
 
 
 @contextlib.contextmanager
@@ -35,12 +36,11 @@ def watch_functions() -> Iterator[list[str]]:
         del base.apply
 
 
-def export(module: torch.nn.Module, arguments: Sequence[Any]) -> Any:
-    keywords = arguments[-1] if arguments and isinstance(arguments[-1], dict) else {}
+def export(module: torch.nn.Module, examples: Examples) -> Any:
     # torch.export merges two arguments that are the same tensor into one input.
     positional, keywords = torch.utils._pytree.tree_map(
         lambda item: item.clone() if isinstance(item, torch.Tensor) else item,
-        (tuple(arguments[:-1] if keywords else arguments), keywords))
+        (tuple(examples.positional), dict(examples.keywords)))
     try:
         with without_log():
             return torch.export.export(module, positional, keywords, strict=False)
@@ -79,10 +79,10 @@ def describe_failure(module: torch.nn.Module, error: Exception) -> str:
 
 
 def read_module(module: torch.nn.Module,
-                arguments: Sequence[Any]) -> tuple[str, dict[str, torch.Tensor]]:
+                examples: Examples) -> tuple[str, dict[str, torch.Tensor]]:
     """The graph of a module at example arguments, and its parameters by name."""
     with watch_functions() as functions:
-        program = export(module, arguments)
+        program = export(module, examples)
     importer = torch_ops.Importer(program)
     text = importer.run(type(module).__name__)
     if importer.is_loss and functions:

@@ -12,6 +12,7 @@ from torch import nn
 
 from tessera import __main__ as command, torch_ops
 from tessera.errors import ImportFailure
+from tessera.python_file import Examples
 
 
 class Net(nn.Module):
@@ -62,7 +63,7 @@ def scaled(factor):
 def run(name, module, example, change=None):
     """Imports a module, and checks the graph after `change` changed its text."""
     graph = pathlib.Path(sys.argv[1], "graph.mlir")
-    command.load_function = lambda path, function: (module, [example])
+    command.load_function = lambda path, function: (module, Examples([example]))
     checks = command.run_check
 
     def check(source, path):
