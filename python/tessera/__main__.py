@@ -61,8 +61,8 @@ def read(source: str, parameters: Sequence[str], constants: Sequence[str]) -> So
         return Source(jax_import.read_function(function, examples.positional), function=function,
                       examples=examples)
     from . import torch_import
-    text, weights = torch_import.read_module(function, examples)
-    return Source(text, module=function, examples=examples, weights=weights)
+    text, weights, note = torch_import.read_module(function, examples)
+    return Source(text, module=function, examples=examples, weights=weights, note=note)
 
 
 def read_file(path: pathlib.Path, parameters: Sequence[str],
@@ -122,14 +122,15 @@ def run_onnx(source: Source, text: str, limits: dict[str, int]) -> check.Compute
 
 
 def run_torch(source: Source, text: str, limits: dict[str, int]) -> check.Computed:
-    from . import torch_check
+    from . import torch_check, torch_import
     names = re.findall(r'nn\.input = "([^"]*)"', text)
     check_values(source.weights, "--check")
     if not source.examples.positional and not source.examples.keywords:
         raise ImportFailure("--check expects a program with example inputs")
     weights = {name: torch_check.array(tensor).copy() for name, tensor in source.weights.items()}
     drawn, examples = torch_check.draw_inputs(names, source.examples, limits)
-    exact, own = torch_check.run_module(source.module, examples, weights)
+    with torch_import.without_caches(source.module):
+        exact, own = torch_check.run_module(source.module, examples, weights)
     inputs = {name: torch_check.array(tensor) for name, tensor in drawn.items()}
     return check.Computed(weights, inputs, exact, own)
 

@@ -36,6 +36,23 @@ def watch_functions() -> Iterator[list[str]]:
         del base.apply
 
 
+@contextlib.contextmanager
+def without_caches(module: torch.nn.Module) -> Iterator[str]:
+    """Turns off `use_cache` in the configs of a module and of the modules in it, as transformers'
+    models have it: a graph returns no keys and values for later calls. Yields a note if one was on,
+    and restores the configs."""
+    cached = [part for part in module.modules()
+              if getattr(getattr(part, "config", None), "use_cache", None) is True]
+    configs = [part.config for part in cached]
+    try:
+        for config in configs:
+            config.use_cache = False
+        yield f"{type(cached[0]).__name__}: use_cache is off: a graph has no caches" if cached else ""
+    finally:
+        for config in configs:
+            config.use_cache = True
+
+
 def export(module: torch.nn.Module, examples: Examples) -> Any:
     # torch.export merges two arguments that are the same tensor into one input.
     positional, keywords = torch.utils._pytree.tree_map(
@@ -70,6 +87,8 @@ def describe_failure(module: torch.nn.Module, error: Exception) -> str:
     if missing and "device" in str(error):
         return f"{missing[0]}: expects a tensor with values, as others have, but got one on meta"
     where = find_line(error, torch) or type(module).__name__
+    if "cache_utils" in str(error):
+        return f"{where}: expects a result without caches, as with use_cache=False"
     kinds = {getattr(getattr(part, "config", None), "_experts_implementation", None)
              for part in module.modules()}
     if "eager" in kinds and "data-dependent" in str(error):
@@ -79,15 +98,15 @@ def describe_failure(module: torch.nn.Module, error: Exception) -> str:
 
 
 def read_module(module: torch.nn.Module,
-                examples: Examples) -> tuple[str, dict[str, torch.Tensor]]:
-    """The graph of a module at example arguments, and its parameters by name."""
-    with watch_functions() as functions:
+                examples: Examples) -> tuple[str, dict[str, torch.Tensor], str]:
+    """The graph of a module at example arguments, its parameters by name, and a note."""
+    with watch_functions() as functions, without_caches(module) as note:
         program = export(module, examples)
     importer = torch_ops.Importer(program)
     text = importer.run(type(module).__name__)
     if importer.is_loss and functions:
         raise ImportFailure(f"{functions[0]}: expects no gradient of its own (autograd.Function)")
-    return text, find_weights(program, importer)
+    return text, find_weights(program, importer), note
 
 
 def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:

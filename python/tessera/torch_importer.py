@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import pathlib
 from typing import Any, Iterable, Sequence
 
@@ -35,7 +36,7 @@ HANDLERS, handles = registry()
 
 
 # The folder of torch's own files.
-TORCH = str(pathlib.Path(torch.__file__).parent)
+TORCH = str(pathlib.Path(torch.__file__).parent) + os.sep
 # Element types of parameters.
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 

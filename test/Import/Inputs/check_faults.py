@@ -1,13 +1,14 @@
 """Imports small modules with --check, right ones and ones whose graph is made wrong: python
 check_faults.py FOLDER. Prints the outcome of each."""
 
-import io
 import contextlib
+import io
 import pathlib
 import re
 import sys
 
 import torch
+import torch_models
 from torch import nn
 
 from tessera import __main__ as command, torch_ops
@@ -109,3 +110,6 @@ labels[0, 3:] = -100
 run("labels", Shifted(), labels)
 run("labels without a shift", Shifted(), labels,
     replace(r"(tensor.extract_slice %arg\d+\[0, )0", r"\g<1>1"))
+model = torch_models.gpt2()
+run("cached", model, torch_models.IDS)
+print("use_cache:", model.config.use_cache)
