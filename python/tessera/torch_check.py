@@ -57,13 +57,13 @@ def wide_type(item: Any) -> Any:
 
 
 @contextlib.contextmanager
-def widened(module: torch.nn.Module) -> Iterator[None]:
+def widened(module: torch.nn.Module, mode: contextlib.AbstractContextManager[Any]) -> Iterator[None]:
     """Makes a module compute in f64; its parameters and buffers stay in f64."""
     default = torch.get_default_dtype()
     module.double()
     torch.set_default_dtype(torch.float64)
     try:
-        with Widen():
+        with mode:
             yield
     finally:
         torch.set_default_dtype(default)
@@ -73,13 +73,22 @@ def run_module(module: torch.nn.Module, examples: Examples,
                weights: Iterable[str]) -> tuple[Run, Run]:
     """Runs a module in f64 and in its own types. A module that fails in one of them has the other's
     run for both, with a note."""
-    runs, failures, shared = [], [], find_shared(module, weights)
-    for name, types in (("its own types", contextlib.nullcontext()), ("f64", widened(module))):
-        try:
-            with types:
-                runs.append(run_once(module, examples, shared, name == "f64"))
-        except Exception as error:
-            failures.append(f"in {name}: {first_line(error)}")
+    shared = find_shared(module, weights)
+    # Higher-order ops take no mode.
+    ways = {"its own types": [contextlib.nullcontext()],
+            "f64": [widened(module, Widen()), widened(module, contextlib.nullcontext())]}
+    runs, failures = [], []
+    for name, contexts in ways.items():
+        for context in contexts:
+            torch.compiler.reset()
+            try:
+                with context:
+                    runs.append(run_once(module, examples, shared, name == "f64"))
+                break
+            except Exception as error:
+                failure = f"in {name}: {first_line(error)}"
+        else:
+            failures.append(failure)
     if not runs:
         raise ImportFailure(f"--check: the module fails {failures[0]}")
     if failures:

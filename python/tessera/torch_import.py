@@ -25,8 +25,9 @@ def watch_functions() -> Iterator[list[str]]:
     base = torch.autograd.function._SingleLevelFunction
 
     def apply(cls: type, *arguments: Any, **keywords: Any) -> Any:
-        # Rules of registered ops, which are in the graph.
-        if not cls.__name__.startswith("GeneratedBackwardFor_"):
+        # Rules of registered and of higher-order ops, which are in the graph.
+        if not cls.__name__.startswith("GeneratedBackwardFor_") and \
+                not cls.__module__.startswith("torch._higher_order_ops."):
             names.append(cls.__name__)
         return super(base, cls).apply(*arguments, **keywords)
     base.apply = classmethod(apply)
@@ -58,6 +59,7 @@ def export(module: torch.nn.Module, examples: Examples) -> Any:
     positional, keywords = torch.utils._pytree.tree_map(
         lambda item: item.clone() if isinstance(item, torch.Tensor) else item,
         (tuple(examples.positional), dict(examples.keywords)))
+    torch.compiler.reset()
     try:
         with without_log():
             return torch.export.export(module, positional, keywords, strict=False)

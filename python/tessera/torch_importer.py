@@ -12,7 +12,7 @@ from typing import Any, Iterable, Sequence
 
 import torch
 
-from . import torch_experts
+from . import torch_control, torch_experts
 from .errors import ImportFailure, first_line
 from .graph_text import Value, quote
 from .walk import Handler, Walk, registry
@@ -53,7 +53,7 @@ class Importer(Walk):
     def __init__(self, program: Any) -> None:
         super().__init__()
         self.program = program
-        # Nodes that propagate gradients to parameters, and results of parts without gradients.
+        # Nodes that propagate gradients to parameters, and results of higher-order ops.
         self.trained: set[Any] = set()
         self.parts: dict[Any, Sequence[Any]] = {}
         # For values that were sliced and written to: the dimension, and the pieces along it.
@@ -101,10 +101,13 @@ class Importer(Walk):
     # The walk.
 
     def run(self, name: str) -> str:
+        torch_control.check_known(self.program.graph_module, place)
         self.read_arguments()
         for node in self.program.graph.nodes:
             if node.op == "call_function":
                 self.visit(node)
+            elif node.op == "get_attr":
+                torch_control.read_attribute(self, node)
             elif node.op == "output":
                 self.graph.location = ""
                 named = self.name_results(node.args[0])
@@ -211,8 +214,7 @@ class Importer(Walk):
         name = str(node.target)
         if name.startswith("aten._assert"):
             return
-        if name == "wrap_with_set_grad_enabled":
-            self.visit_part(node, *node.args)
+        if torch_control.visit(self, node, name, place(node)):
             return
         schema = getattr(node.target, "_schema", None)
         is_write = schema is not None and schema.is_mutable
@@ -285,23 +287,6 @@ class Importer(Walk):
                 found[node] = found[source]
         if source in self.trained:
             self.trained.add(node)
-
-    def visit_part(self, node: Any, has_gradients: bool, part: Any, *operands: Any) -> None:
-        """Visits nodes with or without gradients, as in a torch.no_grad()."""
-        nodes = getattr(self.program.graph_module, part.target).graph.nodes
-        inputs = [inner for inner in nodes if inner.op == "placeholder"]
-        for inner, operand in zip(inputs, operands):
-            self.alias(inner, operand)
-        for inner in nodes:
-            if inner.op == "call_function":
-                self.visit(inner)
-            elif inner.op == "output":
-                self.parts[node] = inner.args[0]
-        if not has_gradients:
-            for result in self.parts[node]:
-                if result in self.trained:
-                    self.values[result] = self.stop_gradient(self.values[result])
-                    self.trained.remove(result)
 
     def stop_gradient(self, x: Value) -> Value:
         return self.graph.unary("nn.stop_gradient", x) if x.is_float else x
@@ -385,6 +370,9 @@ class Importer(Walk):
 
     def evaluate(self, node: Any) -> Any:
         def find(item: Any) -> Any:
+            if item not in self.constants:
+                raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but got "
+                                    f"{node.target}")
             return self.constants[item]
         arguments, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), find)
         try:
@@ -538,7 +526,7 @@ def is_random(node: Any) -> bool:
 def place(node: Any) -> str:
     """File and line of a node's source, outside of torch if possible; the node's name if unknown.
     """
-    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
+    lines = [line.strip() for line in stack_of(node).splitlines()]
     # Files without names in brackets, which torch compiled.
     files = [line for line in lines if line.startswith("File ") and '"<' not in line]
     own = [line for line in files if TORCH not in line] or files
@@ -546,6 +534,16 @@ def place(node: Any) -> str:
         return str(node.name)
     path, line = own[-1].split(",")[:2]
     return f"{path[len('File '):].strip(chr(34))}:{line.split()[-1]}"
+
+
+def stack_of(node: Any) -> str:
+    """The stack of a node's source, or that of the first node of its body; empty if unknown."""
+    found = node.meta.get("stack_trace")
+    if found or node.op != "call_function":
+        return found or ""
+    stacks = (stack_of(inner) for body in torch_control.bodies_of(node)
+              for inner in body.graph.nodes)
+    return next(filter(None, stacks), "")
 
 
 def argument(node: Any, index: int, name: str, default: Any = None) -> Any:
