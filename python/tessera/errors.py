@@ -20,11 +20,16 @@ def first_line(error: BaseException) -> str:
 def find_line(error: BaseException, library: ModuleType) -> str:
     """File and line of the user's source that called the library and caused the error; empty if
     there is none."""
+    return find_frame(traceback.extract_tb(error.__traceback__), library)
+
+
+def find_frame(stack: traceback.StackSummary, library: ModuleType) -> str:
+    """File and line of the innermost frame outside of a library, Python's own and this package."""
     folders = [pathlib.Path(library.__file__ or "").parent, pathlib.Path(__file__).parent]
     skipped = tuple(str(folder) + os.sep for folder in folders)
     standard = os.path.dirname(os.__file__)
     found = ""
-    for frame in traceback.extract_tb(error.__traceback__):
+    for frame in stack:
         is_standard = frame.filename.startswith(standard) and "-packages" not in frame.filename
         if not is_standard and not frame.filename.startswith((*skipped, "<")):
             found = f"{frame.filename}:{frame.lineno}"

@@ -7,19 +7,20 @@ import io
 import logging
 import pathlib
 import sys
+import traceback
 import zipfile
 from typing import Any, Iterator
 
 import torch
 
 from . import torch_importer, torch_ops
-from .errors import ImportFailure, find_line, first_line
+from .errors import ImportFailure, find_frame, find_line, first_line
 from .python_file import Examples
 
 
 @contextlib.contextmanager
 def watch_functions() -> Iterator[list[str]]:
-    """Collects the names of applied autograd.Functions: torch.export drops their rules."""
+    """Collects the applied autograd.Functions, with their places: torch.export drops their rules."""
     names: list[str] = []
     # `apply` calls this at the innermost level; a module may have stored `apply` itself.
     base = torch.autograd.function._SingleLevelFunction
@@ -28,7 +29,8 @@ def watch_functions() -> Iterator[list[str]]:
         # Rules of registered and of higher-order ops, which are in the graph.
         if not cls.__name__.startswith("GeneratedBackwardFor_") and \
                 not cls.__module__.startswith("torch._higher_order_ops."):
-            names.append(cls.__name__)
+            where = find_frame(traceback.extract_stack(), torch)
+            names.append(f"{where}: " * bool(where) + cls.__name__)
         return super(base, cls).apply(*arguments, **keywords)
     base.apply = classmethod(apply)
     try:
@@ -96,7 +98,12 @@ def describe_failure(module: torch.nn.Module, error: Exception) -> str:
     if "eager" in kinds and "data-dependent" in str(error):
         return (f"{where}: expects experts without a loop over them, as with "
                 'experts_implementation="batched_mm"')
-    return f"{where}: expects a module that torch.export takes: {first_line(error)}"
+    if "data-dependent" in str(error).lower():
+        return (f"{where}: expects branches, loops and sizes that follow from no value of a tensor; "
+                "write torch.where(condition, x, y) for a branch")
+    advice = "; write it with torch.nn.functional.scaled_dot_product_attention" \
+        if "FlexAttention" in str(error) else ""
+    return f"{where}: expects a module that torch.export takes: {first_line(error).rstrip('.')}{advice}"
 
 
 def read_module(module: torch.nn.Module,
@@ -107,7 +114,10 @@ def read_module(module: torch.nn.Module,
     importer = torch_ops.Importer(program)
     text = importer.run(type(module).__name__)
     if importer.is_loss and functions:
-        raise ImportFailure(f"{functions[0]}: expects no gradient of its own (autograd.Function)")
+        advice = "; pass use_reentrant=False to the checkpoint" \
+            if functions[0].endswith("CheckpointFunction") else ""
+        raise ImportFailure(f"{functions[0]}: expects no gradient of its own (autograd.Function)"
+                            f"{advice}")
     return text, find_weights(program, importer), note
 
 

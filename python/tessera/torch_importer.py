@@ -102,6 +102,7 @@ class Importer(Walk):
 
     def run(self, name: str) -> str:
         torch_control.check_known(self.program.graph_module, place)
+        check_training(self.program.graph)
         self.read_arguments()
         for node in self.program.graph.nodes:
             if node.op == "call_function":
@@ -206,6 +207,9 @@ class Importer(Walk):
             if not isinstance(size, int):
                 raise ImportFailure(f"{node.name}: expects a static size of dimension {dim} but "
                                     f"got {size}")
+        if value.dtype not in ELEMENTS:
+            raise ImportFailure(f"{node.name}: expects an input of floats or signed integers but got "
+                                f"{str(value.dtype).removeprefix('torch.')}")
         self.values[node] = self.graph.argument(
             value.shape, element_of(value.dtype), {"nn.input": quote(node.name)})
 
@@ -222,7 +226,8 @@ class Importer(Walk):
             return
         has_handler = (name.replace("_.", ".") if is_write else name) in HANDLERS
         if is_random(node) and not has_handler:
-            raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
+            raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}; pass "
+                                "them as an input")
         if self.visit_routed(node, name):
             return
         if is_write:
@@ -243,6 +248,7 @@ class Importer(Walk):
         if not self.depends(node) and not is_random(node):
             self.constants[node] = self.evaluate(node)
             return
+        check_result(node, name)
         if any(source in self.trained for source in node.all_input_nodes):
             self.trained.add(node)
         if node.target is operator.getitem:
@@ -301,6 +307,11 @@ class Importer(Walk):
             parts = [written]
         elif parts is None or is_read_later(parts, node):
             handler = None
+        buffer = self.program.graph_signature.inputs_to_buffers.get(root_of(written).name) \
+            if isinstance(written, torch.fx.Node) else None
+        if buffer:
+            raise ImportFailure(f"{place(node)}: expects a buffer that is not written but got {name} "
+                                f"of {buffer}; return the new value instead")
         if handler is None or parts is None:
             raise ImportFailure(f"{place(node)}: expects no op that writes its operand but got "
                                 f"{name}")
@@ -360,6 +371,11 @@ class Importer(Walk):
         """Fails unless the result has the type that torch expects."""
         expected = node.meta["val"]
         if isinstance(result, Value):
+            if result.shape == tuple(expected.shape) and result.element != \
+                    element_of(expected.dtype):
+                raise ImportFailure(f"{place(node)}: expects operands of one type for {node.target} "
+                                    f"but got results of {result.element} and of "
+                                    f"{element_of(expected.dtype)}; cast the operands")
             if (result.shape, result.element) != (tuple(expected.shape),
                                                   element_of(expected.dtype)):
                 raise ImportFailure(f"{place(node)}: expects {tuple(expected.shape)} of "
@@ -444,6 +460,34 @@ def range_of(parameter: torch.Tensor) -> tuple[int, int]:
     last = sum((size - 1) * step for size, step in zip(parameter.shape, parameter.stride()))
     begin, size = parameter.storage_offset(), parameter.element_size()
     return begin * size, (begin + last + 1) * size
+
+
+def check_training(graph: Any) -> None:
+    """Fails if a batch norm changes its statistics."""
+    for node in graph.nodes:
+        if str(node.target) in ("aten.batch_norm.default", "aten.instance_norm.default") and \
+                node.args[3] is not None and node.args[5]:
+            stack = list((node.meta.get("nn_module_stack") or {}).values())
+            module = f" of module {stack[-1][0]}" if stack and stack[-1][0] else ""
+            raise ImportFailure(f"{place(node)}: expects no statistics{module} that training changes "
+                                f"but got {node.target}; call .eval()")
+
+
+def check_result(node: Any, name: str) -> None:
+    """Fails if a node's result has a shape that follows from values, or complex numbers."""
+    for item in torch.utils._pytree.tree_leaves(node.meta.get("val")):
+        if isinstance(item, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            raise ImportFailure(f"{place(node)}: expects a number that follows from no input and no "
+                                f"parameter but got {name}; keep it a tensor")
+        if not isinstance(item, torch.Tensor):
+            continue
+        if any(not isinstance(size, int) for size in item.shape):
+            raise ImportFailure(f"{place(node)}: expects a result whose shape follows from no value "
+                                f"but got {name}; write torch.where(mask, x, y) instead of a choice "
+                                "of rows")
+        if item.dtype.is_complex:
+            raise ImportFailure(f"{place(node)}: expects no complex numbers but got {name}; write "
+                                "real and imaginary parts as two tensors")
 
 
 def check_parameter(name: str, parameter: torch.Tensor) -> None:

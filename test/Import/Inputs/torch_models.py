@@ -663,6 +663,35 @@ def make_loop():
     return Function(halve), torch.zeros(2, 4)
 
 
+def make_selection():
+    return Function(lambda x: x[x > 0]), torch.zeros(2, 4)
+
+
+def make_item():
+    return Function(lambda x: x * x.sum().item()), torch.zeros(2, 4)
+
+
+def make_complex():
+    return Function(lambda x: torch.view_as_complex(x.view(2, 2, 2)).abs()), torch.zeros(2, 4)
+
+
+def make_complex_input():
+    return Function(torch.abs), torch.zeros(2, 4, dtype=torch.complex64)
+
+
+def make_two_types():
+    return Function(lambda x: x).double(), torch.zeros(2, 4)
+
+
+def make_batch_norm():
+    return nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)), torch.zeros(2, 4)
+
+
+def make_reentrant():
+    from torch.utils.checkpoint import checkpoint
+    return Function(lambda x: checkpoint(torch.tanh, x, use_reentrant=True)), torch.zeros(2, 4)
+
+
 def make_raising():
     def fail(x):
         raise ValueError("no loss\nof two lines")
