@@ -17,8 +17,8 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 from .errors import ImportFailure
 
-# The differences that are allowed whatever the source's own error is, relative to the largest number
-# of a tensor: of results and of gradients, by the narrowest float type of a graph.
+# The differences that are allowed whatever the source's own error is, relative to the largest
+# number of a tensor: of results and of gradients, by the narrowest float type of a graph.
 FLOORS = {"f64": (1e-5, 1e-4), "f32": (1e-5, 1e-4), "f16": (2**-10, 2**-9), "bf16": (2**-7, 2**-6)}
 # The allowed multiple of the source's own error. Another order of roundings has another largest
 # error.
@@ -27,8 +27,6 @@ FACTOR = 4
 # beside it.
 CHANGE = 2.0**14
 STEP = ["--optimizer", "sgd", "--weight-decay", "0", "--clip", "0"]
-
-
 # Ops that move elements, or choose among them. Their integers are ids if one of their operands is.
 MOVES = {"tensor.extract_slice", "tensor.concat", "tensor.collapse_shape", "tensor.expand_shape",
          "nn.transpose", "nn.broadcast", "arith.select", "arith.maxsi", "arith.minsi",
@@ -68,8 +66,8 @@ def split_arguments(graph: str) -> list[tuple[str, str]]:
 
 
 def read_limits(graph: str) -> dict[str, int]:
-    """For inputs of ids, the least size of the tables that they index and the least number of classes
-    of the losses that they are labels of, by name of the input."""
+    """For inputs of ids, the least size of the tables that they index and the least number of
+    classes of the losses that they are labels of, by name of the input."""
     found: dict[str, int] = {}
     names: dict[str, set[str]] = {}
     for number, (_, attributes) in enumerate(split_arguments(graph)):
@@ -84,7 +82,8 @@ def read_limits(graph: str) -> dict[str, int]:
         operands = [names.get(value, set()) for value in re.findall(r"%\w+", values)]
         if op in MOVES:
             names[result] = set().union(*operands)
-        elif op in ("nn.embedding", "nn.cross_entropy") and len(operands) > 1:
+        elif op in ("nn.embedding", "nn.cross_entropy", "nn.take_along_axis") and \
+                len(operands) > 1:
             shape = types.partition(">")[0].partition("<")[2].split("x")
             size = int(shape[0] if op == "nn.embedding" else shape[-2])
             found.update({name: min(size, found.get(name, size)) for name in operands[1]})
@@ -92,8 +91,8 @@ def read_limits(graph: str) -> dict[str, int]:
 
 
 class Parameter(NamedTuple):
-    """A parameter of a graph: a strided view of a tensor of the source. One of 16 bits that is trained
-    has a master, a copy of f32 that steps change."""
+    """A parameter of a graph: a strided view of a tensor of the source. One of 16 bits that is
+    trained has a master, a copy of f32 that steps change."""
     shape: list[int]
     tensor: str
     offset: int
@@ -170,10 +169,10 @@ def read_floors(graph: str) -> tuple[float, float]:
 
 def judge(name: str, ours: Any, exact: Any, own: Any, floor: float,
           least: float = 0.0) -> tuple[float, float]:
-    """The difference of an array from the reference, and the allowed one. Fails if the difference is
-    larger. Both are relative to the largest number of the reference, or to `least` if it is larger;
-    of integers they are shares of elements. Elements that overflow in the source's own types do not
-    count."""
+    """The difference of an array from the reference, and the allowed one. Fails if the difference
+    is larger. Both are relative to the largest number of the reference, or to `least` if it is
+    larger; of integers they are shares of elements. Elements that overflow in the source's own
+    types do not count."""
     import numpy
     if not numpy.issubdtype(exact.dtype, numpy.floating):
         found, error, floor = *(float((x != exact).sum()) / max(exact.size, 1)
@@ -230,13 +229,15 @@ def check(compiler: str, graph: pathlib.Path, outputs: Sequence[str], computed: 
 
 
 def choose_rate(gradients: Mapping[str, Any]) -> float:
-    """The power of two for which the largest gradient changes a parameter by at most CHANGE."""
+    """The power of two, of those of f32, for which the largest gradient changes a parameter by at
+    most CHANGE."""
     most = max(largest(array) for array in gradients.values())
-    return CHANGE / 2.0 ** math.ceil(math.log2(most)) if most else CHANGE
+    return CHANGE / 2.0 ** max(math.ceil(math.log2(most)), -100) if most else CHANGE
 
 
-def compare_gradients(arguments: Mapping[str, Parameter], folder: pathlib.Path, results: pathlib.Path,
-                      rate: float, computed: Computed, floor: float) -> None:
+def compare_gradients(arguments: Mapping[str, Parameter], folder: pathlib.Path,
+                      results: pathlib.Path, rate: float, computed: Computed,
+                      floor: float) -> None:
     import numpy
     exact, rounded = computed.exact.gradients, computed.own.gradients
     trained = sum(parameter.tensor in exact for parameter in arguments.values())

@@ -31,10 +31,12 @@ class Net(nn.Module):
 
 
 class Shifted(nn.Module):
-    """Labels that are the decoder's ids, too, as in an encoder-decoder."""
+    """Labels that are the decoder's ids, too, as in an encoder-decoder; of a cross entropy, or of
+    a gather."""
 
-    def __init__(self):
+    def __init__(self, is_gather=False):
         super().__init__()
+        self.is_gather = is_gather
         torch.manual_seed(0)
         self.table, self.head = nn.Embedding(11, 16), nn.Linear(16, 7)
 
@@ -42,7 +44,10 @@ class Shifted(nn.Module):
         ids = labels.new_zeros(labels.shape)
         ids[:, 1:] = labels[:, :-1].clone()
         ids.masked_fill_(ids == -100, 1)
-        return nn.functional.cross_entropy(self.head(self.table(ids)).view(-1, 7), labels.view(-1))
+        logits = self.head(self.table(ids)).view(-1, 7)
+        if self.is_gather:
+            return logits.sigmoid().gather(1, labels.view(-1, 1)).square().mean()
+        return nn.functional.cross_entropy(logits, labels.view(-1))
 
 
 def cancel(x):
@@ -109,6 +114,8 @@ labels = torch.zeros(4, 8, dtype=torch.long)
 labels[0, 3:] = -100
 run("labels", Shifted(), labels)
 run("labels without a shift", Shifted(), labels,
+    replace(r"(tensor.extract_slice %arg\d+\[0, )0", r"\g<1>1"))
+run("gathered labels without a shift", Shifted(is_gather=True), torch.zeros_like(labels),
     replace(r"(tensor.extract_slice %arg\d+\[0, )0", r"\g<1>1"))
 model = torch_models.gpt2()
 run("cached", model, torch_models.IDS)
