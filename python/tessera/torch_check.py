@@ -57,7 +57,8 @@ def wide_type(item: Any) -> Any:
 
 
 @contextlib.contextmanager
-def widened(module: torch.nn.Module, mode: contextlib.AbstractContextManager[Any]) -> Iterator[None]:
+def widened(module: torch.nn.Module,
+            mode: contextlib.AbstractContextManager[Any]) -> Iterator[None]:
     """Makes a module compute in f64; its parameters and buffers stay in f64."""
     default = torch.get_default_dtype()
     module.double()
@@ -112,15 +113,15 @@ def run_once(module: torch.nn.Module, examples: Examples, shared: Mapping[str, S
     if results and not results[0].shape and results[0].requires_grad:
         results[0].backward()
         for name, parameters in shared.items():
-            found = [array(parameter.grad) for parameter in parameters if parameter.grad is not None]
+            found = [array(item.grad) for item in parameters if item.grad is not None]
             if found:
                 gradients[name] = sum(found)
     return Run([array(result) for result in results], gradients)
 
 
 def find_shared(module: torch.nn.Module, names: Iterable[str]) -> dict[str, list[Any]]:
-    """The parameters that share memory with each parameter of `names`, itself too. A cast gives each
-    of them memory of its own."""
+    """The parameters that share memory with each parameter of `names`, itself too. A cast gives
+    each of them memory of its own."""
     parameters = dict(module.named_parameters(remove_duplicate=False))
     return {name: [*{id(other): other for other in parameters.values()
                      if other.data_ptr() == parameters[name].data_ptr()}.values()]

@@ -1,5 +1,5 @@
-"""Inlines the higher-order ops of the graph that torch.export makes: regions, branches on constants,
-and loops whose numbers of trips follow from constants, which are unrolled."""
+"""Inlines the higher-order ops of the graph that torch.export makes: regions, branches on
+constants, and loops whose numbers of trips follow from constants, which are unrolled."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def check_known(module: Any, place: Callable[[Any], str]) -> None:
             name = str(node.target)
             if is_higher_order(node) and name not in REGIONS and name not in LOOPS:
                 advice = f"; {ADVICE[name]}" if name in ADVICE else ""
-                raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but got "
-                                    f"{name}{advice}")
+                raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but "
+                                    f"got {name}{advice}")
 
 
 def visit(importer: Any, node: Any, name: str, where: str) -> bool:
@@ -175,8 +175,8 @@ def inline_while_loop(importer: Any, node: Any, where: str) -> list[Any]:
     for _ in range(TRIPS + 1):
         goes_on = is_true(importer, inline(importer, body_of(condition), [*carried, *others])[0])
         if goes_on is None:
-            raise ImportFailure(f"{where}: expects a while_loop whose number of trips follows from no "
-                                "input and no parameter; write a loop of Python")
+            raise ImportFailure(f"{where}: expects a while_loop whose number of trips follows from "
+                                "no input and no parameter; write a loop of Python")
         if not goes_on:
             return [assign(importer, object(), item) for item in carried]
         carried = inline(importer, body_of(body), [*carried, *others])

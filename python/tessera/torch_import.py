@@ -20,7 +20,8 @@ from .python_file import Examples
 
 @contextlib.contextmanager
 def watch_functions() -> Iterator[list[str]]:
-    """Collects the applied autograd.Functions, with their places: torch.export drops their rules."""
+    """Collects the applied autograd.Functions and their places: torch.export drops their rules.
+    """
     names: list[str] = []
     # `apply` calls this at the innermost level; a module may have stored `apply` itself.
     base = torch.autograd.function._SingleLevelFunction
@@ -50,7 +51,8 @@ def without_caches(module: torch.nn.Module) -> Iterator[str]:
     try:
         for config in configs:
             config.use_cache = False
-        yield f"{type(cached[0]).__name__}: use_cache is off: a graph has no caches" if cached else ""
+        yield (f"{type(cached[0]).__name__}: use_cache is off: a graph has no caches"
+               if cached else "")
     finally:
         for config in configs:
             config.use_cache = True
@@ -99,11 +101,12 @@ def describe_failure(module: torch.nn.Module, error: Exception) -> str:
         return (f"{where}: expects experts without a loop over them, as with "
                 'experts_implementation="batched_mm"')
     if "data-dependent" in str(error).lower():
-        return (f"{where}: expects branches, loops and sizes that follow from no value of a tensor; "
-                "write torch.where(condition, x, y) for a branch")
+        return (f"{where}: expects branches, loops and sizes that follow from no value of a "
+                "tensor; write torch.where(condition, x, y) for a branch")
     advice = "; write it with torch.nn.functional.scaled_dot_product_attention" \
         if "FlexAttention" in str(error) else ""
-    return f"{where}: expects a module that torch.export takes: {first_line(error).rstrip('.')}{advice}"
+    reason = first_line(error).rstrip(".")
+    return f"{where}: expects a module that torch.export takes: {reason}{advice}"
 
 
 def read_module(module: torch.nn.Module,

@@ -208,8 +208,8 @@ class Importer(Walk):
                 raise ImportFailure(f"{node.name}: expects a static size of dimension {dim} but "
                                     f"got {size}")
         if value.dtype not in ELEMENTS:
-            raise ImportFailure(f"{node.name}: expects an input of floats or signed integers but got "
-                                f"{str(value.dtype).removeprefix('torch.')}")
+            raise ImportFailure(f"{node.name}: expects an input of floats or signed integers but "
+                                f"got {str(value.dtype).removeprefix('torch.')}")
         self.values[node] = self.graph.argument(
             value.shape, element_of(value.dtype), {"nn.input": quote(node.name)})
 
@@ -310,8 +310,8 @@ class Importer(Walk):
         buffer = self.program.graph_signature.inputs_to_buffers.get(root_of(written).name) \
             if isinstance(written, torch.fx.Node) else None
         if buffer:
-            raise ImportFailure(f"{place(node)}: expects a buffer that is not written but got {name} "
-                                f"of {buffer}; return the new value instead")
+            raise ImportFailure(f"{place(node)}: expects a buffer that is not written but got "
+                                f"{name} of {buffer}; return the new value instead")
         if handler is None or parts is None:
             raise ImportFailure(f"{place(node)}: expects no op that writes its operand but got "
                                 f"{name}")
@@ -373,8 +373,8 @@ class Importer(Walk):
         if isinstance(result, Value):
             if result.shape == tuple(expected.shape) and result.element != \
                     element_of(expected.dtype):
-                raise ImportFailure(f"{place(node)}: expects operands of one type for {node.target} "
-                                    f"but got results of {result.element} and of "
+                raise ImportFailure(f"{place(node)}: expects operands of one type for "
+                                    f"{node.target} but got results of {result.element} and of "
                                     f"{element_of(expected.dtype)}; cast the operands")
             if (result.shape, result.element) != (tuple(expected.shape),
                                                   element_of(expected.dtype)):
@@ -387,8 +387,8 @@ class Importer(Walk):
     def evaluate(self, node: Any) -> Any:
         def find(item: Any) -> Any:
             if item not in self.constants:
-                raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but got "
-                                    f"{node.target}")
+                raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but "
+                                    f"got {node.target}")
             return self.constants[item]
         arguments, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), find)
         try:
@@ -469,22 +469,22 @@ def check_training(graph: Any) -> None:
                 node.args[3] is not None and node.args[5]:
             stack = list((node.meta.get("nn_module_stack") or {}).values())
             module = f" of module {stack[-1][0]}" if stack and stack[-1][0] else ""
-            raise ImportFailure(f"{place(node)}: expects no statistics{module} that training changes "
-                                f"but got {node.target}; call .eval()")
+            raise ImportFailure(f"{place(node)}: expects no statistics{module} that training "
+                                f"changes but got {node.target}; call .eval()")
 
 
 def check_result(node: Any, name: str) -> None:
     """Fails if a node's result has a shape that follows from values, or complex numbers."""
     for item in torch.utils._pytree.tree_leaves(node.meta.get("val")):
         if isinstance(item, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-            raise ImportFailure(f"{place(node)}: expects a number that follows from no input and no "
-                                f"parameter but got {name}; keep it a tensor")
+            raise ImportFailure(f"{place(node)}: expects a number that follows from no input and "
+                                f"no parameter but got {name}; keep it a tensor")
         if not isinstance(item, torch.Tensor):
             continue
         if any(not isinstance(size, int) for size in item.shape):
-            raise ImportFailure(f"{place(node)}: expects a result whose shape follows from no value "
-                                f"but got {name}; write torch.where(mask, x, y) instead of a choice "
-                                "of rows")
+            raise ImportFailure(f"{place(node)}: expects a result whose shape follows from no "
+                                f"value but got {name}; write torch.where(mask, x, y) instead of a "
+                                "choice of rows")
         if item.dtype.is_complex:
             raise ImportFailure(f"{place(node)}: expects no complex numbers but got {name}; write "
                                 "real and imaginary parts as two tensors")
