@@ -1,6 +1,6 @@
 """The walk over the graph that torch.export makes: arguments, nodes, results, and the points where
 gradients stop. Nodes that depend on no parameter and no input run in torch. The ops are in
-torch_ops.py."""
+torch_ops_*.py."""
 
 from __future__ import annotations
 
