@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Sequence, Union
 
 from .errors import ImportFailure
 
@@ -37,6 +37,10 @@ class Value:
     @property
     def bits(self) -> int:
         return int(self.element.lstrip("bfi").split("E")[0])
+
+
+# A tensor, or a number that takes the type of a tensor next to it.
+Operand = Union[Value, float, int, bool]
 
 
 def tensor_type(shape: Sequence[int], element: str) -> str:
@@ -279,8 +283,24 @@ class Graph:
     def binary(self, name: str, x: Value, y: Value) -> Value:
         return self.op(f"{name} {x.name}, {y.name} : {x.type}", x.shape, x.element)
 
-    def compare(self, predicate: str, x: Value, y: Value) -> Value:
+    def pair(self, x: Operand, y: Operand) -> tuple[Value, Value]:
+        """Two operands of one type; a number takes the type of the other one."""
+        like = x if isinstance(x, Value) else y
+        assert isinstance(like, Value), "expects a tensor among two operands"
+        first, second = (item if isinstance(item, Value) else
+                         self.constant(item, like.shape, like.element) for item in (x, y))
+        return first, second
+
+    def arith(self, name: str, x: Operand, y: Operand) -> Value:
+        """Adds, subtracts, multiplies or divides (add, sub, mul, div, or rem with the sign of x)
+        floats or signed integers, whose quotient is truncated."""
+        x, y = self.pair(x, y)
+        sign = "" if x.is_float or name not in ("div", "rem") else "s"
+        return self.binary(f"arith.{name}{sign}{'f' if x.is_float else 'i'}", x, y)
+
+    def compare(self, predicate: str, x: Operand, y: Operand) -> Value:
         """Compares by eq, ne, lt, le, gt or ge."""
+        x, y = self.pair(x, y)
         if x.is_float:
             name = "arith.cmpf " + ("une" if predicate == "ne" else "o" + predicate)
         else:
@@ -288,7 +308,8 @@ class Graph:
             name = "arith.cmpi " + sign + predicate
         return self.op(f"{name}, {x.name}, {y.name} : {x.type}", x.shape, "i1")
 
-    def select(self, condition: Value, x: Value, y: Value) -> Value:
+    def select(self, condition: Value, x: Operand, y: Operand) -> Value:
+        x, y = self.pair(x, y)
         return self.op(f"arith.select {condition.name}, {x.name}, {y.name} : {condition.type}, "
                        f"{x.type}", x.shape, x.element)
 
