@@ -53,6 +53,13 @@ def mean(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
     return graph.binary("arith.divf", total, count)
 
 
+def root(graph: Graph, x: Value) -> Value:
+    """The root of a sum of squares, with the gradient 0 at 0."""
+    zero = graph.constant(0, x.shape, x.element)
+    is_zero = graph.compare("eq", x, zero)
+    return graph.select(is_zero, zero, graph.unary("math.sqrt", graph.select(is_zero, 1, x)))
+
+
 def power(graph: Graph, x: Value, exponent: float) -> Value:
     """Raises x to a number; integers to 1, 2, 3 or 4."""
     if exponent in (1, 2, 3, 4):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import string
+from typing import Any, NamedTuple, Sequence
 
 import torch
 
 from . import groups
 from .errors import ImportFailure
-from .graph_text import LETTERS, Value
+from .graph_text import LETTERS, Graph, Value
 from .torch_importer import Importer, argument, handles, place
 
 
@@ -26,66 +27,162 @@ def convert_linear(importer: Importer, node: Any) -> Value:
     return finish_linear(importer, node, y)
 
 
+def add_scaled(importer: Importer, node: Any, product: Value) -> Value:
+    """beta times the first argument plus alpha times a product. torch ignores a summand with the
+    factor 0, even if it is not finite."""
+    graph, beta, alpha = importer.graph, argument(node, 3, "beta", 1), argument(node, 4, "alpha", 1)
+    product = product if alpha == 1 else graph.arith("mul", product, alpha)
+    if beta == 0:
+        return product
+    added = importer.value(node.args[0])
+    added = added if beta == 1 else graph.arith("mul", added, beta)
+    return graph.arith("add", graph.expand(added, product.shape), product)
+
+
 @handles("aten.addmm.default")
 def convert_addmm(importer: Importer, node: Any) -> Value:
-    if argument(node, 3, "beta", 1) != 1 or argument(node, 4, "alpha", 1) != 1:
-        raise ImportFailure(f"{place(node)}: expects addmm without factors")
-    bias, x, weight = (importer.value(item) for item in node.args[:3])
-    y = groups.add_bias(importer.graph, importer.linear(x, weight, is_transposed=False), bias)
+    added, x, weight = (importer.value(item) for item in node.args[:3])
+    y = importer.linear(x, weight, is_transposed=False)
+    if argument(node, 3, "beta", 1) == argument(node, 4, "alpha", 1) == 1:
+        # A bias of the value before its leading dimensions were merged.
+        y = groups.add_bias(importer.graph, y, added)
+    else:
+        y = add_scaled(importer, node, finish_linear(importer, node, y))
     return finish_linear(importer, node, y)
 
 
-@handles("aten.matmul.default", "aten.bmm.default", "aten.mm.default")
+@handles("aten.addmv.default", "aten.addr.default")
+def convert_add_vector_product(importer: Importer, node: Any) -> Value:
+    """A matrix times a vector, or the outer product of two vectors, and a summand."""
+    x, y = (importer.value(item) for item in node.args[1:3])
+    letters = ("ab", "b", "a") if str(node.target) == "aten.addmv.default" else ("a", "b", "ab")
+    return add_scaled(importer, node, importer.graph.einsum(*letters, x, y))
+
+
+@handles("aten.baddbmm.default", "aten.addbmm.default")
+def convert_baddbmm(importer: Importer, node: Any) -> Value:
+    """A batch of matmuls, or their sum, and a summand."""
+    x, y = (importer.value(item) for item in node.args[1:3])
+    result = "abc" if str(node.target) == "aten.baddbmm.default" else "bc"
+    return add_scaled(importer, node, importer.graph.einsum("abd", "adc", result, x, y))
+
+
+@handles("aten.matmul.default", "aten.bmm.default", "aten.mm.default", "aten.mv.default",
+         "aten.dot.default", "aten.vdot.default")
 def convert_matmul(importer: Importer, node: Any) -> Value:
-    x, y = (importer.value(item) for item in node.args[:2])
+    """Matmuls of matrices, whose leading dimensions broadcast; a vector is one row or column."""
+    (x, y), graph = (importer.value(item) for item in node.args[:2]), importer.graph
     if len(y.shape) == 2 and len(x.shape) >= 2:
         return finish_linear(importer, node, importer.linear(x, y, is_transposed=False))
-    rank = len(x.shape)
-    if rank < 2 or len(y.shape) != rank:
-        raise ImportFailure(f"{place(node)}: expects matmuls of matrices but got {x.type} and "
-                            f"{y.type}")
-    shape = node.meta["val"].shape
-    x = importer.graph.expand(x, [*shape[:-2], *x.shape[-2:]])
-    y = importer.graph.expand(y, [*shape[:-2], *y.shape[-2:]])
-    batch = LETTERS[3:1 + rank]
-    return importer.graph.einsum(batch + "bc", batch + "ca", batch + "ba", x, y)
+    if len(y.shape) == 1:
+        y = graph.reshape(y, [*y.shape, 1])
+    if len(x.shape) == 1:
+        x = graph.reshape(x, [1, *x.shape])
+    shape = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x, y = (graph.expand(value, [*shape, *value.shape[-2:]]) for value in (x, y))
+    batch = LETTERS[3:3 + len(shape)]
+    product = graph.einsum(batch + "bc", batch + "ca", batch + "ba", x, y)
+    return graph.reshape(product, node.meta["val"].shape)
 
 
-@handles("aten.baddbmm.default")
-def convert_baddbmm(importer: Importer, node: Any) -> Value:
-    added, x, y = (importer.value(item) for item in node.args[:3])
-    graph, beta = importer.graph, argument(node, 3, "beta", 1)
-    product = graph.einsum("abd", "adc", "abc", x, y)
+@handles("aten.bilinear.default")
+def convert_bilinear(importer: Importer, node: Any) -> Value:
+    """x, a matrix for each result, and y."""
+    x, y, weight = (importer.value(item) for item in node.args[:3])
+    bias, letters = argument(node, 3, "bias"), LETTERS[3:2 + len(x.shape)]
+    graph = importer.graph
+    half = graph.einsum(letters + "a", "cab", letters + "cb", x, weight)
+    product = graph.einsum(letters + "cb", letters + "b", letters + "c", half, y)
+    return groups.add_bias(graph, product, None if bias is None else importer.value(bias))
 
-    def scaled(value: Value, factor: float) -> Value:
-        constant = graph.constant(factor, value.shape, value.element)
-        return value if factor == 1 else graph.binary("arith.mulf", value, constant)
-    product = scaled(product, argument(node, 4, "alpha", 1))
-    if beta == 0:
-        # torch ignores the summand, even if it is not finite.
-        return product
-    return graph.binary("arith.addf", scaled(graph.expand(added, product.shape), beta), product)
+
+class Term(NamedTuple):
+    """An operand of an einsum, and the letters of its dimensions."""
+    letters: str
+    value: Value
 
 
 @handles("aten.einsum.default")
 def convert_einsum(importer: Importer, node: Any) -> Value:
-    spec = node.args[0].replace(" ", "")
-    operands, _, result = spec.partition("->")
+    """A product of tensors, two after two from the left."""
+    values = [importer.value(item) for item in node.args[1]]
+    operands, result = read_spec(node.args[0], [len(value.shape) for value in values])
+    sizes = {letter: max(sizes) for letter, sizes in collect_sizes(operands, values).items()}
+    graph = importer.graph
+    terms = [drop_ones(graph, Term(*term), sizes) for term in zip(operands, values)]
+    while len(terms) > 1:
+        (left, x), (right, y), *rest = terms
+        needed = result + "".join(term.letters for term in rest)
+        left, x = sum_out(graph, Term(left, x), needed + right)
+        right, y = sum_out(graph, Term(right, y), needed + left)
+        kept = "".join(letter for letter in dict.fromkeys(left + right) if letter in needed)
+        kept = kept if rest or set(kept) != set(result) else result
+        terms = [Term(kept, graph.einsum(left, right, kept, x, y)), *rest]
+    letters, x = sum_out(graph, terms[0], result)
+    x = graph.transpose(x, [letters.index(letter) for letter in result if letter in letters])
+    return graph.broadcast(x, [sizes[letter] for letter in result],
+                           [i for i, letter in enumerate(result) if letter in letters])
+
+
+def read_spec(spec: str, ranks: list[int]) -> tuple[list[str], str]:
+    """The letters of the operands and the result of an einsum, with letters in place of dots."""
+    operands, arrow, result = spec.replace(" ", "").partition("->")
     parts = operands.split(",")
-    if "." in spec or len(parts) != 2 or "->" not in spec:
-        raise ImportFailure(f"{place(node)}: expects an einsum of two tensors with a result but "
-                            f"got {spec}")
-    x, y = (importer.value(item) for item in node.args[1])
-    return importer.graph.einsum(*parts, result, x, y)
+    free = [letter for letter in string.ascii_letters if letter not in spec]
+    most = max((rank - len(part) + 3 for part, rank in zip(parts, ranks) if "." in part),
+               default=0)
+    dots = "".join(free[:most])
+    parts = [part.replace("...", dots[most - (rank - len(part) + 3):]) if "." in part else part
+             for part, rank in zip(parts, ranks)]
+    if not arrow:
+        named = "".join(parts)
+        result = "..." + "".join(sorted(letter for letter in set(named) - set(dots)
+                                        if named.count(letter) == 1))
+    for part in parts:
+        if len(set(part)) != len(part):
+            raise ImportFailure(f"expects an einsum without diagonals but got {spec}; take "
+                                "torch.diagonal before")
+    return parts, result.replace("...", dots)
+
+
+def collect_sizes(operands: list[str], values: list[Value]) -> dict[str, set[int]]:
+    """The sizes that a letter has in the operands: one, or 1 and another."""
+    sizes: dict[str, set[int]] = {}
+    for letters, value in zip(operands, values):
+        for letter, size in zip(letters, value.shape):
+            sizes.setdefault(letter, set()).add(size)
+    return sizes
+
+
+def drop_ones(graph: Graph, term: Term, sizes: dict[str, int]) -> Term:
+    """The term without dimensions of size 1 that are larger in another one."""
+    kept = [i for i, letter in enumerate(term.letters) if term.value.shape[i] == sizes[letter]]
+    return Term("".join(term.letters[i] for i in kept),
+                graph.reshape(term.value, [term.value.shape[i] for i in kept]))
+
+
+def sum_out(graph: Graph, term: Term, needed: str) -> Term:
+    """The term summed over dimensions whose letters nothing else has."""
+    dims = [i for i, letter in enumerate(term.letters) if letter not in needed]
+    if not dims:
+        return term
+    return Term("".join(letter for letter in term.letters if letter in needed),
+                graph.reduce("sum", term.value, dims))
 
 
 @handles("aten.scaled_dot_product_attention.default")
 def convert_attention(importer: Importer, node: Any) -> Value:
-    q, k, v = (importer.value(item) for item in node.args[:3])
+    """Attention of [.., head, position, dim]; without a dimension of heads there is one head."""
     if argument(node, 4, "dropout_p", 0.0):
         raise ImportFailure(f"{place(node)}: expects attention without dropout")
-    if any(len(x.shape) != 4 for x in (q, k, v)):
-        raise ImportFailure(f"{place(node)}: expects attention of [batch, head, position, dim]")
+    values, graph = [importer.value(item) for item in node.args[:3]], importer.graph
+    leading = {value.shape[:-2] if len(value.shape) < 4 else value.shape[:-3] for value in values}
+    if len(leading) > 1 or len({len(value.shape) for value in values}) > 1:
+        raise ImportFailure("expects attention whose queries, keys and values have the same "
+                            "leading dimensions; expand them before")
+    if len(values[0].shape) != 4:
+        values = [graph.reshape(value, four_dimensions(value.shape)) for value in values]
+    q, k, v = values
     scale = argument(node, 6, "scale")
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     mask, is_causal = argument(node, 3, "attn_mask"), argument(node, 5, "is_causal", False)
@@ -94,12 +191,26 @@ def convert_attention(importer: Importer, node: Any) -> Value:
         visibility = groups.read_mask(constant_array(importer.constants.get(mask)), q.shape[2],
                                       k.shape[2], is_causal)
     if visibility.has_mask:
-        return groups.masked_attention(importer.graph, q, k, v, scale, importer.value(mask),
-                                       visibility)
+        shown = importer.value(mask)
+        if len(node.meta["val"].shape) != 4 and len(shown.shape) > 2:
+            shown = graph.expand(shown, [*node.meta["val"].shape[:-1], k.shape[2]])
+            shown = graph.reshape(shown, four_dimensions(shown.shape))
+        mixed = groups.masked_attention(graph, q, k, v, scale, shown, visibility)
+        return graph.reshape(mixed, node.meta["val"].shape)
     k, v = (importer.repeated.get(x, x) for x in (k, v))
     if k.shape[1] != v.shape[1]:
-        k, v = (importer.value(item) for item in node.args[1:3])
-    return groups.grouped_attention(importer.graph, q, k, v, scale, visibility.is_causal)
+        k, v = values[1:]
+    mixed = groups.grouped_attention(graph, q, k, v, scale, visibility.is_causal)
+    return graph.reshape(mixed, node.meta["val"].shape)
+
+
+def four_dimensions(shape: Sequence[int]) -> list[int]:
+    """[batch, head, row, column] of a shape that has several or no dimensions of batches, or
+    none of heads."""
+    if len(shape) == 3:
+        return [shape[0], 1, *shape[1:]]
+    heads = shape[-3:-2] or [1]
+    return [math.prod(shape[:-3]), *heads, *shape[-2:]]
 
 
 def constant_array(tensor: torch.Tensor | None) -> Any:
@@ -109,22 +220,27 @@ def constant_array(tensor: torch.Tensor | None) -> Any:
     return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
 
 
-@handles("aten.conv2d.default", "aten.conv2d.padding")
+@handles("aten.conv1d.default", "aten.conv1d.padding", "aten.conv2d.default",
+         "aten.conv2d.padding")
 def convert_convolution(importer: Importer, node: Any) -> Value:
     """A convolution of patches that do not overlap, as a matmul."""
-    x, weight = (importer.value(item) for item in node.args[:2])
+    (x, weight), graph = (importer.value(item) for item in node.args[:2]), importer.graph
     kernel = weight.shape[2:]
     settings = [argument(node, i, name, default) for i, name, default in
-                ((3, "stride", (1, 1)), (4, "padding", (0, 0)), (5, "dilation", (1, 1)))]
+                ((3, "stride", 1), (4, "padding", 0), (5, "dilation", 1))]
     # "same" pads only windows that overlap.
-    settings = [tuple((0, 0) if item in ("valid", "same") else item) for item in settings]
-    parts = argument(node, 6, "groups", 1)
-    if settings != [kernel, (0, 0), (1, 1)] or parts != 1 or \
+    settings = [0 if item in ("valid", "same") else item for item in settings]
+    settings = [tuple(item) if isinstance(item, (list, tuple)) else (item,) for item in settings]
+    settings = [item * (len(kernel) // len(item)) for item in settings]
+    parts, none = argument(node, 6, "groups", 1), len(kernel) * (0,)
+    if settings != [kernel, none, len(kernel) * (1,)] or parts != 1 or \
             any(size % part for size, part in zip(x.shape[2:], kernel)):
         raise ImportFailure(f"{place(node)}: expects a convolution of patches that do not overlap")
-    y = groups.patches(importer.graph, x, weight)
+    if len(kernel) == 1:
+        x, weight = (graph.reshape(value, [*value.shape[:2], 1, value.shape[2]])
+                     for value in (x, weight))
+    y = graph.reshape(groups.patches(graph, x, weight), node.meta["val"].shape)
     bias = argument(node, 2, "bias")
     if bias is None:
         return y
-    vector_ = importer.graph.broadcast(importer.value(bias), y.shape, [1])
-    return importer.graph.binary("arith.addf", y, vector_)
+    return graph.arith("add", y, graph.broadcast(importer.value(bias), y.shape, [1]))

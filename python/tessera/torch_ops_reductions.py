@@ -1,16 +1,16 @@
-"""Converts reductions of torch, norms, softmaxes and losses."""
+"""Converts reductions of torch, softmaxes and norms."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Sequence
 
 import torch
 
 from . import groups
 from .errors import ImportFailure
-from .graph_text import LETTERS, Value
-from .torch_importer import HANDLERS, Importer, argument, element_of, handles, place, positive
+from .graph_text import LETTERS, Graph, Value
+from .torch_importer import HANDLERS, Importer, argument, element_of, handles, positive
 
 
 def reduction(importer: Importer, node: Any, kind: str) -> Value:
@@ -40,40 +40,98 @@ def dimensions(node: Any, index: int, x: Value) -> list[int]:
     return [positive(d, len(x.shape)) for d in dims] or list(range(len(x.shape)))
 
 
-@handles("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim")
+@handles("aten.any.default", "aten.any.dim", "aten.any.dims", "aten.all.default", "aten.all.dim",
+         "aten.all.dims")
+def convert_quantifier(importer: Importer, node: Any) -> Value:
+    x, graph = importer.graph.cast(importer.value(node.args[0]), "i1"), importer.graph
+    kind = "max" if str(node.target).startswith("aten.any.") else "min"
+    found = graph.reduce(kind, graph.cast(x, "i32"), dimensions(node, 1, x))
+    return graph.reshape(graph.cast(found, "i1"), node.meta["val"].shape)
+
+
+@handles("aten.count_nonzero.default", "aten.count_nonzero.dim_IntList")
+def convert_count(importer: Importer, node: Any) -> Value:
+    x, graph = importer.graph.cast(importer.value(node.args[0]), "i1"), importer.graph
+    return graph.reduce("sum", graph.cast(x, "i64"), dimensions(node, 1, x))
+
+
+@handles("aten.prod.default", "aten.prod.dim_int")
+def convert_product(importer: Importer, node: Any) -> Value:
+    """Products of halves, whose gradients are products of the other numbers, also of 0."""
+    graph, result = importer.graph, node.meta["val"]
+    x = groups.wide(graph, graph.cast(importer.value(node.args[0]), element_of(result.dtype)))
+    if str(node.target) == "aten.prod.default":
+        x = graph.reshape(x, [math.prod(x.shape)])
+        dim = 0
+    else:
+        dim = positive(node.args[1], len(x.shape))
+    while x.shape[dim] > 1:
+        half = x.shape[dim] // 2
+        parts = [graph.slice(x, dim, start, half) for start in (0, half)]
+        rest = [graph.slice(x, dim, 2 * half, 1)] if x.shape[dim] % 2 else []
+        x = graph.concat([graph.arith("mul", *parts), *rest], dim)
+    return graph.reshape(graph.cast(x, element_of(result.dtype)), result.shape)
+
+
+@handles("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar")
 def convert_vector_norm(importer: Importer, node: Any) -> Value:
-    """The root of a sum of squares, with the gradient 0 at 0."""
+    """The root of a sum of squares, a sum of magnitudes or the largest one, with the gradient 0 at
+    0."""
     graph, result = importer.graph, node.meta["val"]
     element = element_of(result.dtype)
     x = groups.wide(graph, graph.cast(importer.value(node.args[0]), element))
-    if argument(node, 1, "ord" if "linalg" in str(node.target) else "p", 2) not in (2, None):
-        raise ImportFailure(f"{place(node)}: expects a norm of order 2")
-    square = graph.reduce("sum", graph.binary("arith.mulf", x, x), dimensions(node, 2, x))
-    zero = graph.constant(0, square.shape, x.element)
-    is_zero = graph.compare("eq", square, zero)
-    one = graph.constant(1, square.shape, x.element)
-    root = graph.unary("math.sqrt", graph.select(is_zero, one, square))
-    return graph.reshape(graph.cast(graph.select(is_zero, zero, root), element), result.shape)
+    order = argument(node, 1, "ord" if "linalg" in str(node.target) else "p", 2)
+    dims = dimensions(node, 2, x)
+    if order in (2, None):
+        y = groups.root(graph, graph.reduce("sum", graph.binary("arith.mulf", x, x), dims))
+    elif order in (1, math.inf):
+        y = graph.reduce("sum" if order == 1 else "max", graph.unary("math.absf", x), dims)
+    else:
+        raise ImportFailure(f"expects a norm of order 1, 2 or inf but got {order}")
+    return graph.reshape(graph.cast(y, element), result.shape)
 
 
-@handles("aten.var.correction", "aten.var.dim")
-def convert_variance(importer: Importer, node: Any) -> Value:
-    graph, result = importer.graph, node.meta["val"]
+def find_moments(importer: Importer, node: Any) -> tuple[Value, Value]:
+    """Variance and mean over the dimensions of the argument `dim`, in at least f32, without these
+    dimensions."""
+    graph = importer.graph
     x = groups.wide(graph, importer.value(node.args[0]))
     dims = dimensions(node, 1, x)
-    correction = argument(node, 2, "unbiased", True) if "dim" in str(node.target) else \
-        argument(node, 2, "correction")
+    # The argument `unbiased` of the older form is a correction of 0 or 1.
+    correction = argument(node, 2, "correction")
+    correction = 1 if correction is None else correction
     kept = [i for i in range(len(x.shape)) if i not in dims]
-    moved = graph.binary("arith.subf", x,
-                         graph.broadcast(groups.mean(graph, x, dims), x.shape, kept))
-    square = graph.reduce("sum", graph.binary("arith.mulf", moved, moved), dims)
+    mean = groups.mean(graph, x, dims)
+    moved = graph.arith("sub", x, graph.broadcast(mean, x.shape, kept))
+    square = graph.reduce("sum", graph.arith("mul", moved, moved), dims)
     count = math.prod(x.shape[d] for d in dims)
-    rest = count - (1 if correction is None else correction)
-    if rest <= 0:
-        raise ImportFailure(f"{place(node)}: expects more numbers than the correction but got "
+    if count <= correction:
+        raise ImportFailure(f"expects more numbers than the correction of {node.target} but got "
                             f"{count}")
-    variance = graph.binary("arith.divf", square, graph.constant(rest, square.shape, x.element))
-    return graph.reshape(graph.cast(variance, element_of(result.dtype)), result.shape)
+    return graph.arith("div", square, count - correction), mean
+
+
+def finish_moments(importer: Importer, node: Any, *moments: Value) -> list[Value]:
+    """Moments in the types of a node's results."""
+    results = node.meta["val"]
+    results = results if isinstance(results, (list, tuple)) else [results]
+    return [importer.graph.reshape(importer.graph.cast(moment, element_of(result.dtype)),
+                                   result.shape)
+            for moment, result in zip(moments, results)]
+
+
+@handles("aten.var.correction", "aten.var.dim", "aten.var_mean.correction")
+def convert_variance(importer: Importer, node: Any) -> Value | list[Value]:
+    found = finish_moments(importer, node, *find_moments(importer, node))
+    return found if str(node.target) == "aten.var_mean.correction" else found[0]
+
+
+@handles("aten.std.correction", "aten.std_mean.correction")
+def convert_deviation(importer: Importer, node: Any) -> Value | list[Value]:
+    """The root of the variance, with the gradient 0 at 0."""
+    variance, mean = find_moments(importer, node)
+    found = finish_moments(importer, node, groups.root(importer.graph, variance), mean)
+    return found if str(node.target) == "aten.std_mean.correction" else found[0]
 
 
 @handles("aten.cumsum.default")
@@ -115,53 +173,99 @@ def convert_logsumexp(importer: Importer, node: Any) -> Value:
         groups.logsumexp(importer.graph, x, dimensions(node, 1, x)), result.shape)
 
 
-def vector(importer: Importer, node: Any, item: Any, like: Value, number: float) -> Value:
+# Norms.
+
+def vector(importer: Importer, item: Any, shape: Sequence[int], like: Value,
+           number: float) -> Value:
+    """A weight of a norm as a vector; of one number, if there is none."""
+    size = [math.prod(shape)]
     if item is None:
-        return importer.graph.constant(number, like.shape[-1:], like.element)
-    return importer.value(item)
+        return importer.graph.constant(number, size, like.element)
+    return importer.graph.reshape(importer.value(item), size)
+
+
+def layer_norm(graph: Graph, x: Value, gamma: Value, beta: Value, eps: float) -> Value:
+    return graph.op(f"nn.layer_norm {x.name}, {gamma.name}, {beta.name} eps "
+                    f"{groups.literal_eps(eps)} : {x.type}, {gamma.type}, {beta.type}", x.shape,
+                    x.element)
+
+
+def norm_rows(importer: Importer, node: Any) -> tuple[Value, Sequence[int]]:
+    """The operand of a norm with the dimensions that it normalizes as one, and their sizes."""
+    x, sizes = importer.value(node.args[0]), list(node.args[1])
+    kept = x.shape[:len(x.shape) - len(sizes)]
+    return importer.graph.reshape(x, [*kept, math.prod(sizes)]), sizes
 
 
 @handles("aten.layer_norm.default")
 def convert_layer_norm(importer: Importer, node: Any) -> Value:
-    x = importer.value(node.args[0])
-    if list(node.args[1]) != list(x.shape[-1:]):
-        raise ImportFailure(f"{place(node)}: expects a norm of the last dimension but got "
-                            f"{list(node.args[1])}")
-    gamma = vector(importer, node, argument(node, 2, "weight"), x, 1)
-    beta = vector(importer, node, argument(node, 3, "bias"), x, 0)
-    eps = groups.literal_eps(argument(node, 4, "eps", 1e-5))
-    return importer.graph.op(
-        f"nn.layer_norm {x.name}, {gamma.name}, {beta.name} eps {eps} : {x.type}, {gamma.type}, "
-        f"{beta.type}", x.shape, x.element)
+    x, sizes = norm_rows(importer, node)
+    gamma = vector(importer, argument(node, 2, "weight"), sizes, x, 1)
+    beta = vector(importer, argument(node, 3, "bias"), sizes, x, 0)
+    y = layer_norm(importer.graph, x, gamma, beta, argument(node, 4, "eps", 1e-5))
+    return importer.graph.reshape(y, node.meta["val"].shape)
 
 
 @handles("aten.rms_norm.default")
 def convert_rms_norm(importer: Importer, node: Any) -> Value:
-    x, eps = importer.value(node.args[0]), argument(node, 3, "eps")
-    if list(node.args[1]) != list(x.shape[-1:]):
-        raise ImportFailure(f"{place(node)}: expects a norm of the last dimension but got "
-                            f"{list(node.args[1])}")
+    (x, sizes), eps = norm_rows(importer, node), argument(node, 3, "eps")
     # torch computes norms of 16-bit floats in f32.
     eps = torch.finfo(torch.float64 if x.element == "f64" else torch.float32).eps \
         if eps is None else eps
-    gamma = vector(importer, node, argument(node, 2, "weight"), x, 1)
-    return importer.graph.op(f"nn.rms_norm {x.name}, {gamma.name} eps {groups.literal_eps(eps)} : "
-                             f"{x.type}, {gamma.type}", x.shape, x.element)
+    gamma = vector(importer, argument(node, 2, "weight"), sizes, x, 1)
+    y = importer.graph.op(f"nn.rms_norm {x.name}, {gamma.name} eps {groups.literal_eps(eps)} : "
+                          f"{x.type}, {gamma.type}", x.shape, x.element)
+    return importer.graph.reshape(y, node.meta["val"].shape)
 
 
-@handles("aten.cross_entropy_loss.default")
-def convert_cross_entropy(importer: Importer, node: Any) -> Value:
-    logits, labels = (importer.value(item) for item in node.args[:2])
-    kind, ignore = argument(node, 3, "reduction", 1), argument(node, 4, "ignore_index", -100)
-    if argument(node, 2, "weight") is not None or argument(node, 5, "label_smoothing", 0.0):
-        raise ImportFailure(f"{place(node)}: expects a cross entropy without weights and smoothing")
-    if labels.shape != logits.shape[:1] * (len(logits.shape) > 1) + logits.shape[2:]:
-        raise ImportFailure(f"{place(node)}: expects labels that are ids")
-    if len(logits.shape) > 2:
-        # The classes of more than two dimensions are in dimension 1.
-        logits = importer.graph.transpose(logits, [0, *range(2, len(logits.shape)), 1])
-    logits, labels = importer.unmerged_rows(logits, labels)
-    kinds = ("none", "mean", "sum")
-    result = importer.cross_entropy(logits, labels, ignore, kinds[kind],
-                                    element_of(node.meta["val"].dtype))
-    return importer.merged(result, node.meta["val"].shape)
+def scale_channels(importer: Importer, node: Any, x: Value, weight: Any, bias: Any) -> Value:
+    """x times weights plus biases of its dimension 1, in x's type, cast to the node's."""
+    graph = importer.graph
+    for item, name in ((weight, "mul"), (bias, "add")):
+        if item is not None:
+            row = graph.cast(importer.value(item), x.element)
+            x = graph.arith(name, x, graph.broadcast(row, x.shape, [1]))
+    return graph.cast(x, importer.element_of(node))
+
+
+def norm_groups(importer: Importer, node: Any, count: int, weight: Any, bias: Any,
+                eps: float) -> Value:
+    """Normalizes each of `count` groups of channels, which are dimension 1, in at least f32."""
+    graph, x = importer.graph, groups.wide(importer.graph, importer.value(node.args[0]))
+    rows = graph.reshape(x, [x.shape[0], count, math.prod(x.shape[1:]) // count])
+    ones, zeros = (graph.constant(number, rows.shape[-1:], x.element) for number in (1, 0))
+    y = graph.reshape(layer_norm(graph, rows, ones, zeros, eps), x.shape)
+    return scale_channels(importer, node, y, weight, bias)
+
+
+@handles("aten.group_norm.default")
+def convert_group_norm(importer: Importer, node: Any) -> Value:
+    return norm_groups(importer, node, node.args[1], argument(node, 2, "weight"),
+                       argument(node, 3, "bias"), argument(node, 4, "eps", 1e-5))
+
+
+@handles("aten.instance_norm.default", "aten.batch_norm.default")
+def convert_channel_norm(importer: Importer, node: Any) -> Value:
+    """Normalizes channels, which are dimension 1, by fixed moments, by those of a sample
+    (instance_norm) or by those of the batch."""
+    weight, bias, mean, variance, is_measured = node.args[1:6]
+    eps, graph, x = node.args[7], importer.graph, importer.value(node.args[0])
+    is_instance = str(node.target) == "aten.instance_norm.default"
+    if is_measured and mean is not None:
+        raise ImportFailure(f"expects {node.target} that writes no running moments; call eval(), "
+                            "or set track_running_stats=False")
+    if is_measured and is_instance:
+        return norm_groups(importer, node, x.shape[1], weight, bias, eps)
+    x = groups.wide(graph, x)
+    if is_measured:
+        order = [1, 0, *range(2, len(x.shape))]
+        turned = graph.transpose(x, order)
+        rows = graph.reshape(turned, [turned.shape[0], math.prod(turned.shape[1:])])
+        ones, zeros = (graph.constant(number, rows.shape[-1:], x.element) for number in (1, 0))
+        rows = graph.reshape(layer_norm(graph, rows, ones, zeros, eps), turned.shape)
+        return scale_channels(importer, node, graph.transpose(rows, order), weight, bias)
+    spread = graph.arith("add", graph.cast(importer.value(variance), x.element), eps)
+    factor = graph.broadcast(graph.unary("math.rsqrt", spread), x.shape, [1])
+    moved = graph.arith("sub", x, graph.broadcast(
+        graph.cast(importer.value(mean), x.element), x.shape, [1]))
+    return scale_channels(importer, node, graph.arith("mul", moved, factor), weight, bias)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Sequence
 
 import torch
 
 from . import groups
 from .errors import ImportFailure
 from .graph_text import Value
-from .torch_importer import Importer, argument, element_of, handles, place, positive
+from .torch_importer import Importer, argument, element_of, handles, positive
+
+# Positions that are in at most so many slices are no rows of a table.
+SLICES = 8
 
 
 @handles("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default",
@@ -76,7 +79,7 @@ def convert_select(importer: Importer, node: Any) -> Value:
 
 
 @handles("aten.split.Tensor", "aten.split_with_sizes.default", "aten.chunk.default",
-         "aten.unbind.int")
+         "aten.unsafe_split.Tensor", "aten.unbind.int")
 def convert_split(importer: Importer, node: Any) -> list[Value]:
     x = importer.value(node.args[0])
     is_unbind = str(node.target) == "aten.unbind.int"
@@ -107,10 +110,11 @@ def convert_pad(importer: Importer, node: Any) -> Value:
     is_named = str(node.target) == "aten.pad.default"
     mode = argument(node, 2, "mode", "constant") if is_named else "constant"
     number = argument(node, 3 if is_named else 2, "value") or 0
-    if mode != "constant":
-        raise ImportFailure(f"{place(node)}: expects padding by a constant but got {mode}")
     for i in range(len(widths) // 2):
         dim = len(x.shape) - 1 - i
+        if mode != "constant":
+            x = pick(importer, x, dim, padded_rows(mode, x.shape[dim], *widths[2 * i:2 * i + 2]))
+            continue
         for before, width in ((True, widths[2 * i]), (False, widths[2 * i + 1])):
             if width < 0:
                 x = importer.graph.slice(x, dim, -width if before else 0, x.shape[dim] + width)
@@ -122,6 +126,144 @@ def convert_pad(importer: Importer, node: Any) -> Value:
     return x
 
 
+def padded_rows(mode: str, size: int, before: int, after: int) -> list[int]:
+    """The positions whose elements a padded dimension of that size has."""
+    rows = range(-before, size + after)
+    if mode == "circular":
+        return [row % size for row in rows]
+    if mode == "replicate":
+        return [min(max(row, 0), size - 1) for row in rows]
+    return [size - 1 - abs(size - 1 - abs(row)) for row in rows]
+
+
+def pick(importer: Importer, x: Value, dim: int, rows: Sequence[int]) -> Value:
+    """The elements of a dimension at these positions: slices of ascending positions, or rows of a
+    table if there are many slices."""
+    graph, runs = importer.graph, find_runs(rows)
+    if len(runs) <= SLICES or not x.is_float:
+        return graph.concat([graph.slice(x, dim, start, count, step)
+                             for start, step, count in runs], dim)
+    order = [dim, *(i for i in range(len(x.shape)) if i != dim)]
+    table = graph.transpose(x, order)
+    ids = importer.write(torch.tensor(rows, dtype=torch.int32))
+    rows_ = graph.reshape(table, [x.shape[dim], math.prod(table.shape[1:])])
+    found = importer.embedding(rows_, ids)
+    found = graph.reshape(found, [len(rows), *table.shape[1:]])
+    return graph.transpose(found, [order.index(i) for i in range(len(order))])
+
+
+def find_runs(rows: Sequence[int]) -> list[tuple[int, int, int]]:
+    """The first position, step and count of runs of positions that ascend by equal steps."""
+    runs: list[tuple[int, int, int]] = []
+    for row in rows:
+        start, step, count = runs[-1] if runs else (0, 1, 0)
+        last = start + step * (count - 1)
+        if count == 1 and row > last:
+            runs[-1] = start, row - start, 2
+        elif count > 1 and row == last + step:
+            runs[-1] = start, step, count + 1
+        else:
+            runs.append((row, 1, 1))
+    return runs
+
+
+@handles("aten.flip.default")
+def convert_flip(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    for dim in node.args[1]:
+        dim = positive(dim, len(x.shape))
+        x = pick(importer, x, dim, range(x.shape[dim] - 1, -1, -1))
+    return x
+
+
+@handles("aten.roll.default")
+def convert_roll(importer: Importer, node: Any) -> Value:
+    """Moves elements along dimensions, or along all of them as one."""
+    x, graph, dims = importer.value(node.args[0]), importer.graph, argument(node, 2, "dims", [])
+    shape = x.shape
+    if not dims:
+        x, dims = graph.reshape(x, [math.prod(shape)]), [0]
+    for shift, dim in zip(node.args[1], dims):
+        dim = positive(dim, len(x.shape))
+        size = x.shape[dim]
+        start = -shift % size
+        if start:
+            x = graph.concat([graph.slice(x, dim, start, size - start),
+                              graph.slice(x, dim, 0, start)], dim)
+    return graph.reshape(x, shape)
+
+
+@handles("aten.pixel_shuffle.default")
+def convert_pixel_shuffle(importer: Importer, node: Any) -> Value:
+    """Channels to squares of pixels."""
+    x, graph, n = importer.value(node.args[0]), importer.graph, node.args[1]
+    *kept, channels, height, width = x.shape
+    first = len(kept)
+    apart = graph.reshape(x, [*kept, channels // n ** 2, n, n, height, width])
+    turned = graph.transpose(apart, [*range(first), *(first + i for i in (0, 3, 1, 4, 2))])
+    return graph.reshape(turned, node.meta["val"].shape)
+
+
+@handles("aten.pixel_unshuffle.default")
+def convert_pixel_unshuffle(importer: Importer, node: Any) -> Value:
+    """Squares of pixels to channels."""
+    x, graph, n = importer.value(node.args[0]), importer.graph, node.args[1]
+    *kept, channels, height, width = x.shape
+    first = len(kept)
+    apart = graph.reshape(x, [*kept, channels, height // n, n, width // n, n])
+    turned = graph.transpose(apart, [*range(first), *(first + i for i in (0, 2, 4, 1, 3))])
+    return graph.reshape(turned, node.meta["val"].shape)
+
+
+@handles("aten.channel_shuffle.default")
+def convert_channel_shuffle(importer: Importer, node: Any) -> Value:
+    x, graph, n = importer.value(node.args[0]), importer.graph, node.args[1]
+    apart = graph.reshape(x, [x.shape[0], n, x.shape[1] // n, *x.shape[2:]])
+    turned = graph.transpose(apart, [0, 2, 1, *range(3, len(apart.shape))])
+    return graph.reshape(turned, x.shape)
+
+
+@handles("aten.unfold.default")
+def convert_unfold(importer: Importer, node: Any) -> Value:
+    """Windows of a dimension, whose elements are a new last dimension."""
+    x, graph, (dim, size, step) = importer.value(node.args[0]), importer.graph, node.args[1:4]
+    dim, shape = positive(dim, len(x.shape)), tuple(node.meta["val"].shape)
+    count = shape[dim]
+    parts = [graph.slice(x, dim, start, count, step) for start in range(size)]
+    return graph.concat([graph.reshape(part, shape[:-1] + (1,)) for part in parts], len(shape) - 1)
+
+
+@handles("aten.diagonal.default", "aten.diagonal_copy.default")
+def convert_diagonal(importer: Importer, node: Any) -> Value:
+    """Elements of two dimensions as the last one: sums of them and zeros."""
+    x, graph = importer.value(node.args[0]), importer.graph
+    offset = argument(node, 1, "offset", 0)
+    first, second = (positive(argument(node, i, name, default), len(x.shape))
+                     for i, name, default in ((2, "dim1", 0), (3, "dim2", 1)))
+    kept = [i for i in range(len(x.shape)) if i not in (first, second)]
+    x = graph.transpose(x, [*kept, first, second])
+    size, rank = node.meta["val"].shape[-1], len(x.shape)
+    x = graph.slice(x, rank - 2, max(-offset, 0), size)
+    x = graph.slice(x, rank - 1, max(offset, 0), size)
+    diagonal = graph.broadcast(importer.write(torch.eye(size, dtype=torch.bool)), x.shape,
+                               [rank - 2, rank - 1])
+    return graph.reduce("sum", graph.select(diagonal, x, 0), [rank - 2])
+
+
+@handles("aten.diag_embed.default")
+def convert_diagonal_matrix(importer: Importer, node: Any) -> Value:
+    """Matrices with the last dimension as their diagonal."""
+    x, graph, shape = importer.value(node.args[0]), importer.graph, node.meta["val"].shape
+    if [argument(node, i, name, default) for i, name, default in
+            ((1, "offset", 0), (2, "dim1", -2), (3, "dim2", -1))] != [0, -2, -1]:
+        raise ImportFailure("expects diag_embed on the main diagonal of the last two dimensions")
+    rank = len(shape)
+    spread = graph.broadcast(x, shape, range(rank - 1))
+    diagonal = graph.broadcast(importer.write(torch.eye(shape[-1], dtype=torch.bool)), shape,
+                               [rank - 2, rank - 1])
+    return graph.select(diagonal, spread, 0)
+
+
 @handles("aten.tril.default", "aten.triu.default")
 def convert_triangle(importer: Importer, node: Any) -> Value:
     x, graph = importer.value(node.args[0]), importer.graph
@@ -130,19 +272,3 @@ def convert_triangle(importer: Importer, node: Any) -> Value:
     shown = shown.tril(diagonal) if "tril" in str(node.target) else shown.triu(diagonal)
     mask = graph.broadcast(importer.write(shown), x.shape, [len(x.shape) - 2, len(x.shape) - 1])
     return graph.select(mask, x, graph.constant(0, x.shape, x.element))
-
-
-@handles("aten.roll.default")
-def convert_roll(importer: Importer, node: Any) -> Value:
-    x, dims = importer.value(node.args[0]), argument(node, 2, "dims", [])
-    shifts = node.args[1]
-    if not dims:
-        raise ImportFailure(f"{place(node)}: expects a roll with dimensions")
-    for shift, dim in zip(shifts, dims):
-        dim = positive(dim, len(x.shape))
-        size = x.shape[dim]
-        start = -shift % size
-        if start:
-            x = importer.graph.concat([importer.graph.slice(x, dim, start, size - start),
-                                       importer.graph.slice(x, dim, 0, start)], dim)
-    return x

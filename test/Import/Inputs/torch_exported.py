@@ -7,6 +7,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import torch_models  # noqa: E402
+import torch_op_models  # noqa: E402
 
 
 def save(module, arguments, name, **options):
@@ -16,8 +17,11 @@ def save(module, arguments, name, **options):
 
 
 for make in (torch_models.make_gpt2_loss, torch_models.make_straight_through,
-             torch_models.make_sort):
+             torch_models.make_median):
     module, *given = make()
     save(module, given, type(module).__name__)
+for dtype, name in ((torch.bfloat16, "BF16"), (torch.float16, "F16")):
+    module, *given = torch_op_models.make_narrow(dtype)
+    save(module, given, name)
 save(torch.nn.Linear(4, 4), [torch.zeros(2, 4)], "Dynamic",
      dynamic_shapes=({0: torch.export.Dim("batch")},))
