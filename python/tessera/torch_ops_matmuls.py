@@ -233,13 +233,13 @@ def convert_convolution(importer: Importer, node: Any) -> Value:
     settings = [tuple(item) if isinstance(item, (list, tuple)) else (item,) for item in settings]
     settings = [item * (len(kernel) // len(item)) for item in settings]
     parts, none = argument(node, 6, "groups", 1), len(kernel) * (0,)
-    if settings != [kernel, none, len(kernel) * (1,)] or parts != 1 or \
+    if settings != [kernel, none, len(kernel) * (1,)] or \
             any(size % part for size, part in zip(x.shape[2:], kernel)):
         raise ImportFailure(f"{place(node)}: expects a convolution of patches that do not overlap")
     if len(kernel) == 1:
         x, weight = (graph.reshape(value, [*value.shape[:2], 1, value.shape[2]])
                      for value in (x, weight))
-    y = graph.reshape(groups.patches(graph, x, weight), node.meta["val"].shape)
+    y = graph.reshape(groups.patches(graph, x, weight, parts), node.meta["val"].shape)
     bias = argument(node, 2, "bias")
     if bias is None:
         return y

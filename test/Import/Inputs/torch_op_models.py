@@ -207,7 +207,10 @@ REDUCTIONS = [
     lambda x: torch.cat([v.flatten() for v in torch.var_mean(x, (0, 1), correction=0)]),
     lambda x: x.prod(), lambda x: x.prod(-1), lambda x: x.prod(0, keepdim=True),
     lambda x: (x * x[:1]).prod(-1), lambda x: x.max(1).values, lambda x: x.min(-1, True)[0],
-    lambda x: x.max(0)[1], lambda x: x.argmax(1, keepdim=True), lambda x: x.argmin(-1),
+    lambda x: x.clamp(-2, 2).max(1)[0], lambda x: x.clamp(-2, 2).min(1)[0],
+    lambda x: x.clamp(-2, 2).sort(dim=1, stable=True)[0], lambda x: x.clamp(-2, 2).argmax(1),
+    lambda x: x.clamp(-2, 2).repeat(1, 9).min(1)[0], lambda x: x.max(0)[1],
+    lambda x: x.argmax(1, keepdim=True), lambda x: x.argmin(-1),
     lambda x: x.argmax(), lambda x: x.T.argmin(), lambda x: x.norm(1, 1),
     lambda x: x.norm(math.inf, 1), lambda x: torch.linalg.norm(x, dim=0),
     lambda x: functional.normalize(x, p=1.0), lambda x: x.sort(stable=True).values,
@@ -240,7 +243,10 @@ NORMS = [
     lambda x: functional.pixel_shuffle(x[:, :4], 2), lambda x: functional.pixel_unshuffle(x, 2),
     lambda x: functional.channel_shuffle(x, 3),
     lambda x: functional.conv1d(x[:, :, 0], x[0, :, :, :2].transpose(0, 1), x[0, :2, 0, 0], 2),
-    lambda x: functional.conv1d(x[:, :, 0], x[:, :, 0, :1])]
+    lambda x: functional.conv1d(x[:, :, 0], x[:, :, 0, :1]),
+    lambda x: functional.conv1d(x[:, :, 0], x[:, :3, 0, :2].reshape(3, 2, 2), None, 2, groups=3),
+    lambda x: functional.conv2d(x, x[:, :3].reshape(6, 1, 2, 4)[:, :, :, :2], x[0, :, 0, 0], 2,
+                                groups=6)]
 
 
 def make_norms():
