@@ -284,8 +284,13 @@ def convert_number_extremum(importer: Importer, node: Any) -> Value:
 
 @handles("aten.atan2.default")
 def convert_angle(importer: Importer, node: Any) -> Value:
+    """The angle of a point, without a gradient at the origin."""
     x, y = (importer.operand(node, item) for item in node.args[:2])
-    return importer.graph.binary("math.atan2", x, y)
+    graph = importer.graph
+    is_origin = graph.binary("arith.andi", graph.compare("eq", x, 0), graph.compare("eq", y, 0))
+    angle = graph.binary("math.atan2", x, graph.select(is_origin, 1, y))
+    fixed = graph.binary("math.atan2", importer.stop_gradient(x), importer.stop_gradient(y))
+    return graph.select(is_origin, fixed, angle)
 
 
 @handles("aten.pow.Tensor_Tensor")

@@ -258,8 +258,7 @@ def look_up(importer: Importer, node: Any, x: Value, indices: dict[int, Any]) ->
     kept = [i for i in range(len(x.shape)) if i not in dims]
     table = graph.transpose(x, [*dims, *kept])
     sizes = [x.shape[dim] for dim in dims]
-    spread = [len(shape) - len(kept), *(x.shape[i] for i in kept)]
-    rank, rest = spread[0], spread[1:]
+    rank, rest = len(shape) - len(kept), [x.shape[i] for i in kept]
     first = dims[0] if dims == list(range(dims[0], dims[0] + len(dims))) else 0
     spot = shape[first:first + rank]
     rows = graph.reshape(table, [math.prod(sizes), math.prod(rest)])
@@ -267,7 +266,7 @@ def look_up(importer: Importer, node: Any, x: Value, indices: dict[int, Any]) ->
         positions = sum_positions(constants, sizes).expand(spot)
         found = pick(importer, rows, 0, positions.flatten().tolist())
     elif x.is_float:
-        found = importer.embedding(rows, merged_rows(importer, node, indices, sizes, spot))
+        found = importer.embedding(rows, merged_rows(importer, indices, sizes, spot))
     else:
         raise ImportFailure(f"expects {node.target} of floats, or of integers at constant "
                             "positions")
@@ -284,7 +283,7 @@ def sum_positions(positions: Sequence[Any], sizes: Sequence[int]) -> Any:
     return total
 
 
-def merged_rows(importer: Importer, node: Any, indices: dict[int, Any], sizes: Sequence[int],
+def merged_rows(importer: Importer, indices: dict[int, Any], sizes: Sequence[int],
                 shape: Sequence[int]) -> Value:
     """Computed positions in dimensions of these sizes as one."""
     graph, total = importer.graph, None

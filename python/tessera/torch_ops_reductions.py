@@ -98,7 +98,8 @@ def find_moments(importer: Importer, node: Any) -> tuple[Value, Value]:
     x = groups.wide(graph, importer.value(node.args[0]))
     dims = dimensions(node, 1, x)
     # The argument `unbiased` of the older form is a correction of 0 or 1.
-    correction = argument(node, 2, "correction")
+    name = "unbiased" if str(node.target) == "aten.var.dim" else "correction"
+    correction = argument(node, 2, name)
     correction = 1 if correction is None else correction
     kept = [i for i in range(len(x.shape)) if i not in dims]
     mean = groups.mean(graph, x, dims)

@@ -73,6 +73,7 @@ ELEMENTWISE = [
     lambda x: torch.isinf(1 / x), lambda x: torch.isfinite(1 / x),
     lambda x: torch.fmax(x, x.flip(1)), lambda x: torch.fmin(x, torch.tensor(2.0)),
     lambda x: torch.fmax(x, torch.tensor(math.nan)), lambda x: torch.atan2(x, x.flip(0)),
+    lambda x: torch.atan2(x, x),
     lambda x: (x.abs() + 1) ** torch.tensor([0.0, 1.0, 2.0, -1.0, 0.5, -0.5]),
     lambda x: torch.xlogy(x, 2.0), lambda x: torch.xlogy(x, torch.tensor(0.7)),
     lambda x: torch.lerp(x, 2 * x + 1, 0.3), lambda x: torch.lerp(x, x * x, 0.8),
