@@ -123,14 +123,14 @@ class Graph:
         """The attributes of an argument; None for other values."""
         return next((found for argument, found in self.arguments if argument == value), None)
 
-    def op(self, text: str, shape: Sequence[int], element: str) -> Value:
-        """Adds `%n = text`."""
+    def op(self, text: str, shape: Sequence[int], element: str, result: int = 0) -> Value:
+        """Adds `%n = text`. With `result` the value is that one of the op's results, its last."""
         if NOTHING in text:
             raise ImportFailure("expects tensors with elements")
-        value = Value(f"%{self.count}", tuple(shape), element)
+        name = f"%{self.count}"
         self.count += 1
-        self.lines.append(f"    {value.name} = {text}{self.location}")
-        return value
+        self.lines.append(f"    {name}{f':{result + 1}' if result else ''} = {text}{self.location}")
+        return Value(f"{name}#{result}" if result else name, tuple(shape), element)
 
     def finish(self, name: str, results: Sequence[tuple[str, Value]]) -> str:
         for output, value in results:

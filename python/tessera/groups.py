@@ -100,19 +100,20 @@ def logsumexp(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
     return graph.cast(graph.binary("arith.addf", graph.unary("math.log", total), shift), element)
 
 
-def triangle(graph: Graph, size: int) -> Value:
-    """Booleans [i, j]: true if j is at most i."""
+def triangle(graph: Graph, size: int, predicate: str = "le") -> Value:
+    """Booleans [i, j]: true if j is at most i, or compares with i by another predicate."""
     count = graph.op(f"nn.iota : tensor<{size}xi32>", (size,), "i32")
-    return graph.compare("le", graph.broadcast(count, (size, size), [1]),
+    return graph.compare(predicate, graph.broadcast(count, (size, size), [1]),
                          graph.broadcast(count, (size, size), [0]))
 
 
-def integer_cumsum(graph: Graph, x: Value, dim: int) -> Value:
-    """An exact cumulative sum along a dimension: element i is the sum of x[.., j] for j up to i."""
+def integer_cumsum(graph: Graph, x: Value, dim: int, predicate: str = "le") -> Value:
+    """An exact cumulative sum along a dimension: element i is the sum of x[.., j] for j up to i, or
+    for the j that compare with i by another predicate."""
     size, rank = x.shape[dim], len(x.shape)
     shape = x.shape[:dim] + (size, size) + x.shape[dim + 1:]
     spread = graph.broadcast(x, shape, [i + (i >= dim) for i in range(rank)])
-    shown = graph.broadcast(triangle(graph, size), shape, [dim, dim + 1])
+    shown = graph.broadcast(triangle(graph, size, predicate), shape, [dim, dim + 1])
     zero = graph.constant(0, shape, x.element)
     return graph.reduce("sum", graph.select(shown, spread, zero), [dim + 1])
 

@@ -59,14 +59,14 @@ def read_file(path: pathlib.Path, parameters: Sequence[str] = (),
     model = load(path)
     for name in (*parameters, *constants):
         check_initializer(path, model, name)
-    from . import onnx_importer, onnx_ops
+    from . import onnx_importer, onnx_registry
     folder = str(path.parent)
     try:
-        first = onnx_ops.Importer(model, folder, set())
+        first = onnx_importer.Importer(model, folder, set())
         first.graph = onnx_importer.Scratch()
         first.run(path.stem)
         weights = (first.weights | set(parameters)) - set(constants)
-        importer = onnx_ops.Importer(model, folder, weights)
+        importer = onnx_importer.Importer(model, folder, weights)
         text = importer.run(model.graph.name or path.stem)
     except ImportFailure as error:
         raise ImportFailure(f"{path}: {error}") from None

@@ -12,7 +12,7 @@ import onnx
 
 from . import onnx_reference
 from .errors import ImportFailure, first_line
-from .graph_text import Graph, Value, quote
+from .graph_text import Graph, Value, quote, tensor_type
 from .groups import HIDDEN
 from .walk import Walk, registry
 
@@ -20,10 +20,14 @@ ELEMENTS = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "
             "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1"}
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
           "RandomUniformLike"}
+# Ops on quantized numbers, of any domain.
+QUANTIZED = {"DequantizeLinear", "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
+             "QLinearMatMul", "MatMulInteger", "ConvInteger", "MatMulNBits"}
 # Ops that may be random: their handlers check it.
 SOMETIMES_RANDOM = {"Dropout"}
 # Ops whose float operands are weights, whatever their shape.
-WEIGHTED = {"Gemm", "Conv", "LayerNormalization", "RMSNormalization"}
+WEIGHTED = {"Gemm", "Conv", "LayerNormalization", "RMSNormalization", "InstanceNormalization",
+            "GroupNormalization", "PRelu"}
 MATMULS = {"MatMul", "Gemm", "Einsum"}
 TORCH_KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 
@@ -63,6 +67,8 @@ class Importer(Walk):
     def __init__(self, model: Any, folder: str, parameters: set[str]) -> None:
         super().__init__()
         self.model, self.folder, self.parameters = model, folder, parameters
+        self.opset = next(item.version for item in model.opset_import
+                          if item.domain in ("", "ai.onnx"))
         # The initializers that a constant depends on, and the initializers that are weights.
         self.origins: dict[str, set[str]] = {}
         self.weights: set[str] = set()
@@ -82,6 +88,11 @@ class Importer(Walk):
         self.trained = set(kinds) - self.buffers
         self.uses = {item for node in graph.node for item in node.input} | \
             {result.name for result in graph.output}
+        for node in graph.node:
+            if node.op_type in QUANTIZED:
+                raise ImportFailure(f"{place(node)}: expects numbers that are not quantized but got "
+                                    f"{list(node.input)[:2]}; import the model as it was before "
+                                    "its quantization")
         self.read_initializers()
         for item in graph.input:
             if item.name not in self.constants and item.name not in self.values:
@@ -257,6 +268,16 @@ class Importer(Walk):
             raise ImportFailure(f"expects {name} that follow from no input")
         return self.constants[node.input[index]]
 
+    def check_ids(self, item: str, count: int, ignored: int | None = None) -> None:
+        """Fails if a constant has an id that is not below `count` and not the ignored one."""
+        ids = self.constants.get(item)
+        if ids is None:
+            return
+        wrong = ids[(ids < 0) | (ids >= count)]
+        wrong = wrong if ignored is None else wrong[wrong != ignored]
+        if wrong.size:
+            raise ImportFailure(f"{item}: expects ids below {count} but got {wrong.flat[0]}")
+
     def numbers(self, node: Any, index: int, name: str) -> list[int] | None:
         """Integers from an operand or, in older files, an attribute."""
         found = self.constant(node, index, name)
@@ -264,6 +285,16 @@ class Importer(Walk):
             return [int(number) for number in numpy.asarray(found).reshape(-1)]
         given = attribute(node, name)
         return None if given is None else list(given)
+
+    def stash_type(self, node: Any) -> str:
+        """The element type of a norm's statistics."""
+        return element_of_type(attribute(node, "stash_type", onnx.TensorProto.FLOAT))
+
+    def take(self, x: Value, index: Value) -> Value:
+        """Picks elements of each row of the last dimension: one, or as many as the index has."""
+        kind = tensor_type(index.shape, x.element)
+        return self.graph.op(f"nn.take_along_axis {x.name}, {index.name} : {x.type}, "
+                             f"{index.type} -> {kind}", index.shape, x.element)
 
     def name_results(self) -> list[tuple[str, Value]]:
         named: list[tuple[str, Value]] = []
@@ -328,7 +359,9 @@ def is_weight(op: str, index: int, array: Any) -> bool:
         return not is_selection(array)
     if op in WEIGHTED or (op == "Gather" and index == 0):
         return True
-    if op not in ("Add", "Sub", "Mul", "Div"):
+    if op == "BatchNormalization":
+        return index in (1, 2)
+    if op not in ("Add", "Sub", "Mul", "Div") or not bool(numpy.isfinite(array).all()):
         return False
     is_mask = bool(((array == 0) | (array <= HIDDEN)).all()) and bool((array != 0).any())
     is_vector = sum(size != 1 for size in array.shape) == 1

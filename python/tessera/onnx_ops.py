@@ -221,10 +221,10 @@ def convert_slice(importer: Importer, node: Any) -> Value:
                                       steps or [1] * len(starts)):
         dim = positive(axis, len(x.shape))
         rows = range(x.shape[dim])[start:end:step]
-        if step < 0 or not rows:
-            raise ImportFailure(f"expects rows of dimension {dim} in order but got {start} to "
-                                f"{end} by {step}")
-        x = importer.graph.slice(x, dim, rows[0], len(rows), step)
+        if not rows:
+            raise ImportFailure(f"expects rows of dimension {dim} but got {start} to {end} by "
+                                f"{step}")
+        x = rows_at(importer, x, dim, rows)
     return x
 
 
@@ -253,8 +253,8 @@ def convert_pad(importer: Importer, node: Any) -> Value:
     x, widths = importer.value(node.input[0]), importer.numbers(node, 1, "widths") or []
     number, axes = importer.constant(node, 2, "numbers"), importer.numbers(node, 3, "axes")
     mode = attribute(node, "mode", "constant")
-    if mode != "constant":
-        raise ImportFailure(f"expects padding by a constant but got {mode}")
+    if mode not in ("constant", "edge", "reflect", "wrap"):
+        raise ImportFailure(f"expects padding by a constant, edge, reflect or wrap but got {mode}")
     axes = list(range(len(x.shape))) if axes is None else axes
     for i, axis in enumerate(axes):
         dim = positive(axis, len(x.shape))
@@ -262,12 +262,43 @@ def convert_pad(importer: Importer, node: Any) -> Value:
             if width < 0:
                 start = -width if is_before else 0
                 x = importer.graph.slice(x, dim, start, x.shape[dim] + width)
-            elif width > 0:
+            elif width > 0 and mode == "constant":
                 shape = [width if d == dim else size for d, size in enumerate(x.shape)]
                 block = importer.graph.constant(0 if number is None else numpy.asarray(
                     number).item(), shape, x.element)
                 x = importer.graph.concat([block, x] if is_before else [x, block], dim)
+        if mode != "constant":
+            before, after = (max(widths[j], 0) for j in (i, len(axes) + i))
+            if mode != "edge" and max(before, after) >= x.shape[dim]:
+                raise ImportFailure(f"expects padding of less than the {x.shape[dim]} elements of "
+                                    f"dimension {dim} but got {before} and {after}")
+            x = rows_at(importer, x, dim, numpy.pad(range(x.shape[dim]), (before, after), mode))
     return x
+
+
+def rows_at(importer: Importer, x: Value, dim: int, rows: Any) -> Value:
+    """The elements of a dimension at constant positions, in any order."""
+    graph, rows = importer.graph, numpy.asarray(rows)
+    steps = set(numpy.diff(rows).tolist()) or {1}
+    if len(steps) == 1 and min(steps) > 0:
+        return graph.slice(x, dim, int(rows[0]), len(rows), steps.pop())
+    order = [dim, *(i for i in range(len(x.shape)) if i != dim)]
+    table = graph.transpose(x, order)
+    rest = table.shape[1:]
+    if x.is_float:
+        found = importer.embedding(graph.reshape(table, (x.shape[dim], math.prod(rest))),
+                                   importer.write(rows))
+        found = graph.reshape(found, (len(rows), *rest))
+    else:
+        # Integers and booleans: the only element of each sum.
+        wide = graph.cast(table, "i32") if x.element == "i1" else table
+        shape = (len(rows), *table.shape)
+        is_row = importer.write(rows[:, None] == numpy.arange(x.shape[dim]))
+        zero = graph.constant(0, shape, wide.element)
+        spread = graph.broadcast(wide, shape, range(1, len(shape)))
+        chosen = graph.select(graph.broadcast(is_row, shape, [0, 1]), spread, zero)
+        found = graph.cast(graph.reduce("sum", chosen, [1]), x.element)
+    return graph.transpose(found, [order.index(i) for i in range(len(order))])
 
 
 def view(importer: Importer, x: Value, elements: Any) -> Value | None:
@@ -304,34 +335,104 @@ def view(importer: Importer, x: Value, elements: Any) -> Value | None:
 
 @handles("Gather", "GatherElements", "GatherND")
 def convert_gather(importer: Importer, node: Any) -> Value:
-    """Rows of a table, one element of each row, or constant indices that form a view."""
+    """Rows of a table, elements of each row, or elements at constant indices."""
     x, index = importer.value(node.input[0]), importer.constants.get(node.input[1])
     dim = positive(attribute(node, "axis", 0), len(x.shape))
-    if node.op_type == "Gather" and dim == 0 and len(x.shape) == 2 and x.is_float and (
-            index is None or index.size > 1):
-        rows = importer.value(node.input[1]) if index is None else \
-            importer.write(count_from_front(index, x.shape[0]))
+    is_table = node.op_type == "Gather" and dim == 0 and len(x.shape) == 2 and x.is_float
+    if index is not None and not (is_table and index.size > 1):
+        return gather_constant(importer, node, x, index)
+    rows = importer.value(node.input[1]) if index is None else \
+        importer.write(count_from_front(index, x.shape[0]))
+    if not x.is_float:
+        raise ImportFailure(f"expects floats, or indices that follow from no input, but got "
+                            f"{x.type}")
+    if is_table:
         return importer.embedding(x, rows)
-    if index is not None:
-        numbers = numpy.arange(math.prod(x.shape)).reshape(x.shape)
-        own = importer.constants.get(node.input[0])
-        importer.constants[node.input[0]] = numbers
-        elements = importer.evaluate(node)[0]
-        del importer.constants[node.input[0]]
-        if own is not None:
-            importer.constants[node.input[0]] = own
-        found = view(importer, x, elements)
-        if found is not None:
-            return found
-        raise ImportFailure("expects indices that follow from no input and count elements in "
-                            "order")
-    rows = importer.value(node.input[1])
-    if node.op_type != "GatherElements" or dim != len(x.shape) - 1 or \
-            rows.shape != x.shape[:-1] + (1,):
-        raise ImportFailure("expects rows of a table or one element of each row of the last "
-                            "dimension")
-    rows = importer.graph.reshape(rows, x.shape[:-1])
-    return importer.graph.reshape(take(importer, x, rows), x.shape[:-1] + (1,))
+    convert = {"Gather": gather_rows, "GatherND": gather_points,
+               "GatherElements": gather_elements}[node.op_type]
+    return convert(importer, node, x, rows, dim)
+
+
+def gather_constant(importer: Importer, node: Any, x: Value, index: Any) -> Value:
+    """Elements at constant indices: a view, or rows."""
+    check_index(node, x.shape, index)
+    numbers = numpy.arange(math.prod(x.shape)).reshape(x.shape)
+    own = importer.constants.get(node.input[0])
+    importer.constants[node.input[0]] = numbers
+    elements = importer.evaluate(node)[0]
+    del importer.constants[node.input[0]]
+    if own is not None:
+        importer.constants[node.input[0]] = own
+    found = view(importer, x, elements)
+    if found is not None:
+        return found
+    graph = importer.graph
+    if node.op_type == "Gather":
+        dim = positive(attribute(node, "axis", 0), len(x.shape))
+        rows = count_from_front(index, x.shape[dim]).reshape(-1)
+        return graph.reshape(rows_at(importer, x, dim, rows), elements.shape)
+    flat = graph.reshape(x, (math.prod(x.shape),))
+    return graph.reshape(rows_at(importer, flat, 0, elements.reshape(-1)), elements.shape)
+
+
+def wrap(graph: Graph, ids: Value, size: int) -> Value:
+    """Indices from the front for indices that may count from the end."""
+    moved = graph.binary("arith.addi", ids, graph.constant(size, ids.shape, ids.element))
+    is_below = graph.compare("lt", ids, graph.constant(0, ids.shape, ids.element))
+    return graph.select(is_below, moved, ids)
+
+
+def gather_rows(importer: Importer, node: Any, x: Value, ids: Value, dim: int) -> Value:
+    """Elements of a dimension at indices that follow from an input."""
+    graph = importer.graph
+    table = graph.transpose(x, [dim, *(i for i in range(len(x.shape)) if i != dim)])
+    flat = graph.reshape(table, (x.shape[dim], math.prod(table.shape[1:])))
+    found = importer.embedding(flat, wrap(graph, ids, x.shape[dim]))
+    found = graph.reshape(found, ids.shape + table.shape[1:])
+    count = len(ids.shape)
+    return graph.transpose(found, [*range(count, count + dim), *range(count),
+                                   *range(count + dim, len(found.shape))])
+
+
+def gather_points(importer: Importer, node: Any, x: Value, ids: Value, dim: int) -> Value:
+    """Elements at coordinates, which the last dimension of the indices holds."""
+    graph, depth = importer.graph, ids.shape[-1]
+    if attribute(node, "batch_dims", 0):
+        raise ImportFailure("expects coordinates of all dimensions (batch_dims = 0), or indices "
+                            "that follow from no input")
+    number, last = None, len(ids.shape) - 1
+    for i in range(depth):
+        part = graph.reshape(graph.slice(ids, last, i, 1), ids.shape[:-1])
+        part = wrap(graph, part, x.shape[i])
+        if number is not None:
+            size = graph.constant(x.shape[i], part.shape, part.element)
+            part = graph.binary("arith.addi", graph.binary("arith.muli", number, size), part)
+        number = part
+    assert number is not None
+    flat = graph.reshape(x, (math.prod(x.shape[:depth]), math.prod(x.shape[depth:])))
+    return graph.reshape(importer.embedding(flat, number), ids.shape[:-1] + x.shape[depth:])
+
+
+def gather_elements(importer: Importer, node: Any, x: Value, ids: Value, dim: int) -> Value:
+    """Elements of each row of a dimension, and as many rows as there are of indices."""
+    graph = importer.graph
+    for i, size in enumerate(ids.shape):
+        x = x if i == dim else graph.slice(x, i, 0, size)
+    order = [*(i for i in range(len(x.shape)) if i != dim), dim]
+    rows = graph.transpose(wrap(graph, ids, x.shape[dim]), order)
+    found = importer.take(graph.transpose(x, order), rows)
+    return graph.transpose(found, [order.index(i) for i in range(len(order))])
+
+
+def check_index(node: Any, shape: Sequence[int], index: Any) -> None:
+    """Fails if a constant index is out of range."""
+    dim = positive(attribute(node, "axis", 0), len(shape))
+    if node.op_type == "GatherND":
+        first = attribute(node, "batch_dims", 0)
+        for i in range(index.shape[-1]):
+            count_from_front(index[..., i], shape[first + i])
+    else:
+        count_from_front(index, shape[dim])
 
 
 def count_from_front(index: Any, size: int) -> Any:
@@ -342,11 +443,63 @@ def count_from_front(index: Any, size: int) -> Any:
     return numpy.where(index < 0, index + size, index)
 
 
-def take(importer: Importer, x: Value, index: Value) -> Value:
-    """Picks one element of each row."""
-    kind = f"tensor<{''.join(f'{n}x' for n in index.shape)}{x.element}>"
-    return importer.graph.op(f"nn.take_along_axis {x.name}, {index.name} : {x.type}, "
-                             f"{index.type} -> {kind}", index.shape, x.element)
+@handles("Trilu")
+def convert_trilu(importer: Importer, node: Any) -> Value:
+    """The upper or lower triangle of each matrix, and 0 elsewhere."""
+    x, diagonal, graph = importer.value(node.input[0]), importer.numbers(node, 1, "diagonals"), \
+        importer.graph
+    keep = numpy.triu if attribute(node, "upper", 1) else numpy.tril
+    shown = keep(numpy.ones(x.shape[-2:], bool), diagonal[0] if diagonal else 0)
+    rank = len(x.shape)
+    mask = graph.broadcast(graph.expand(importer.write(shown), shown.shape), x.shape,
+                           [rank - 2, rank - 1])
+    return graph.select(mask, x, graph.constant(0, x.shape, x.element))
+
+
+@handles("OneHot")
+def convert_one_hot(importer: Importer, node: Any) -> Value:
+    """The second of two values at each index, and the first elsewhere; an index that is out of
+    range is nowhere."""
+    ids, depth = importer.value(node.input[0]), importer.numbers(node, 1, "sizes")
+    values, graph = importer.value(node.input[2]), importer.graph
+    assert depth is not None and values.shape == (2,)
+    size, rank = depth[0], len(ids.shape) + 1
+    dim = positive(attribute(node, "axis", -1), rank)
+    ids = wrap(graph, graph.cast(ids, "i64"), size)
+    shape = ids.shape[:dim] + (size,) + ids.shape[dim:]
+    place = graph.op(f"nn.iota : tensor<{size}xi64>", (size,), "i64")
+    is_there = graph.compare("eq", graph.broadcast(place, shape, [dim]),
+                             graph.broadcast(ids, shape, [i for i in range(rank) if i != dim]))
+    off, on = (graph.broadcast(graph.reshape(graph.slice(values, 0, i, 1), ()), shape, [])
+               for i in (0, 1))
+    return graph.select(is_there, on, off)
+
+
+@handles("EyeLike")
+def convert_eye_like(importer: Importer, node: Any) -> Value:
+    """Ones on a diagonal; the operand gives the shape."""
+    x = importer.value(node.input[0])
+    kind = attribute(node, "dtype")
+    eye = importer.write(numpy.eye(*x.shape, attribute(node, "k", 0), dtype=bool))
+    return importer.graph.cast(importer.graph.expand(eye, x.shape),
+                               x.element if kind is None else element_of_type(kind))
+
+
+@handles("DepthToSpace", "SpaceToDepth")
+def convert_blocks(importer: Importer, node: Any) -> Value:
+    """Moves blocks of positions to channels, or back."""
+    x, block = importer.value(node.input[0]), attribute(node, "blocksize")
+    graph, (batch, channels, height, width) = importer.graph, x.shape
+    if node.op_type == "SpaceToDepth":
+        split = graph.reshape(x, (batch, channels, height // block, block, width // block, block))
+        return graph.reshape(graph.transpose(split, [0, 3, 5, 1, 2, 4]),
+                             (batch, channels * block * block, height // block, width // block))
+    rest = channels // (block * block)
+    is_crd = attribute(node, "mode", "DCR") == "CRD"
+    parts = (rest, block, block) if is_crd else (block, block, rest)
+    order = [0, 1, 4, 2, 5, 3] if is_crd else [0, 3, 4, 1, 5, 2]
+    split = graph.transpose(graph.reshape(x, (batch, *parts, height, width)), order)
+    return graph.reshape(split, (batch, rest, height * block, width * block))
 
 
 # Matmuls.
@@ -401,22 +554,6 @@ def scaled(importer: Importer, x: Value, factor: float) -> Value:
     return importer.graph.binary("arith.mulf", x, number)
 
 
-@handles("Einsum")
-def convert_einsum(importer: Importer, node: Any) -> Value:
-    spec = str(attribute(node, "equation")).replace(" ", "")
-    operands, _, result = spec.partition("->")
-    parts = operands.split(",")
-    if "." in spec or len(parts) != 2 or "->" not in spec:
-        raise ImportFailure(f"expects an einsum of two tensors with a result but got {spec}")
-    for letter in set(spec) - set(",->"):
-        counts = [part.count(letter) for part in (*parts, result)]
-        if max(counts) > 1 or sum(counts) < 2:
-            raise ImportFailure(f"expects each letter once in a tensor, and in two of the three, "
-                                f"but got {spec}")
-    x, y = (importer.value(item) for item in node.input)
-    return importer.graph.einsum(*parts, result, x, y)
-
-
 @handles("Conv")
 def convert_conv(importer: Importer, node: Any) -> Value:
     """A convolution of patches that do not overlap, as a matmul."""
@@ -437,91 +574,7 @@ def convert_conv(importer: Importer, node: Any) -> Value:
     return importer.graph.binary("arith.addf", y, importer.graph.broadcast(bias, y.shape, [1]))
 
 
-# Reductions.
-
-def reduction(importer: Importer, node: Any, kind: str) -> Value:
-    x, graph = importer.value(node.input[0]), importer.graph
-    axes = importer.numbers(node, 1, "axes")
-    if kind == "square":
-        x = graph.binary("arith.mulf" if x.is_float else "arith.muli", x, x)
-    if not axes:
-        if attribute(node, "noop_with_empty_axes", 0):
-            return x
-        axes = list(range(len(x.shape)))
-    axes = [positive(axis, len(x.shape)) for axis in axes]
-    if kind == "mean" and x.is_float:
-        y = graph.cast(groups.mean(graph, x, axes), x.element)
-    else:
-        y = graph.reduce(kind if kind in ("max", "min") else "sum", x, axes)
-    if kind == "mean" and not x.is_float:
-        count = graph.constant(math.prod(x.shape[axis] for axis in axes), y.shape, y.element)
-        y = graph.binary("arith.divsi", y, count)
-    if attribute(node, "keepdims", 1):
-        y = graph.reshape(y, [1 if i in axes else size for i, size in enumerate(x.shape)])
-    return y
-
-
-for _name, _kind in {"Sum": "sum", "Mean": "mean", "Max": "max", "Min": "min",
-                     "SumSquare": "square"}.items():
-    HANDLERS[f"Reduce{_name}"] = lambda importer, node, kind=_kind: reduction(importer, node, kind)
-
-
-@handles("Softmax")
-def convert_softmax(importer: Importer, node: Any) -> Value:
-    x = importer.value(node.input[0])
-    dim = positive(attribute(node, "axis", -1), len(x.shape))
-    return importer.graph.op(f"nn.softmax {x.name} dim {dim} : {x.type}", x.shape, x.element)
-
-
-@handles("LogSoftmax")
-def convert_log_softmax(importer: Importer, node: Any) -> Value:
-    x = importer.value(node.input[0])
-    dim = positive(attribute(node, "axis", -1), len(x.shape))
-    return groups.log_softmax(importer.graph, x, dim)
-
-
 # Ops that nn has.
-
-def check_last(node: Any, x: Value, default: int) -> None:
-    axis = positive(attribute(node, "axis", default), len(x.shape))
-    if axis != len(x.shape) - 1:
-        raise ImportFailure(f"expects a norm of the last dimension but got one from {axis} on")
-
-
-def last_vector(importer: Importer, value: Value, x: Value) -> Value:
-    """The factor or summand of a norm, as a vector of the last dimension of x."""
-    size = x.shape[-1]
-    if math.prod(value.shape) not in (1, size) or value.shape[-1:] not in ((), (1,), (size,)):
-        raise ImportFailure(f"expects a vector of the {size} elements of a row but got "
-                            f"{value.type}")
-    graph = importer.graph
-    if math.prod(value.shape) == size:
-        return graph.reshape(value, (size,))
-    return graph.broadcast(graph.reshape(value, ()), (size,), [])
-
-
-@handles("LayerNormalization")
-def convert_layer_norm(importer: Importer, node: Any) -> Value:
-    x, gamma, beta = (importer.operand(node, i) for i in range(3))
-    assert x is not None and gamma is not None
-    check_last(node, x, -1)
-    gamma = last_vector(importer, gamma, x)
-    beta = importer.graph.constant(0, x.shape[-1:], x.element) if beta is None else \
-        last_vector(importer, beta, x)
-    eps = groups.literal_eps(attribute(node, "epsilon", 1e-5))
-    return importer.graph.op(f"nn.layer_norm {x.name}, {gamma.name}, {beta.name} eps {eps} : "
-                             f"{x.type}, {gamma.type}, {beta.type}", x.shape, x.element)
-
-
-@handles("RMSNormalization")
-def convert_rms_norm(importer: Importer, node: Any) -> Value:
-    x, gamma = (importer.value(item) for item in node.input)
-    check_last(node, x, -1)
-    gamma = last_vector(importer, gamma, x)
-    eps = groups.literal_eps(attribute(node, "epsilon", 1e-5))
-    return importer.graph.op(f"nn.rms_norm {x.name}, {gamma.name} eps {eps} : {x.type}, "
-                             f"{gamma.type}", x.shape, x.element)
-
 
 @handles("Gelu")
 def convert_gelu(importer: Importer, node: Any) -> Value:
@@ -637,6 +690,9 @@ def rotary_table(importer: Importer, node: Any, index: int, shape: Sequence[int]
     batch, heads, length, _ = shape
     table, positions = importer.constants.get(node.input[index]), importer.constants.get(
         node.input[3]) if importer.has(node, 3) else None
+    if positions is not None:
+        importer.check_ids(node.input[3], (importer.value(node.input[index]) if table is None
+                                           else table).shape[0])
     if table is not None and positions is not None:
         rows = importer.write(table[positions])
     elif importer.has(node, 3):
@@ -645,17 +701,3 @@ def rotary_table(importer: Importer, node: Any, index: int, shape: Sequence[int]
         rows = importer.value(node.input[index])
     rows = importer.graph.expand(rows, (batch, length, width))
     return importer.graph.broadcast(rows, (batch, heads, length, width), [0, 2, 3])
-
-
-@handles("SoftmaxCrossEntropyLoss")
-def convert_cross_entropy(importer: Importer, node: Any) -> Value:
-    """A cross entropy with the classes in dimension 1."""
-    logits, labels = (importer.value(item) for item in node.input[:2])
-    if importer.has(node, 2):
-        raise ImportFailure("expects a cross entropy without weights")
-    order = [0, *range(2, len(logits.shape)), 1]
-    logits, labels = importer.unmerged_rows(importer.graph.transpose(logits, order), labels)
-    kind = attribute(node, "reduction", "mean")
-    each = importer.cross_entropy(logits, labels, attribute(node, "ignore_index", -100), kind,
-                                  logits.element)
-    return importer.merged(each, importer.value(node.input[1]).shape) if kind == "none" else each

@@ -1,4 +1,4 @@
-"""onnx's reference implementation, with a fix for GatherElements."""
+"""onnx's reference implementation, with fixes for GatherElements and BatchNormalization."""
 
 from __future__ import annotations
 
@@ -19,6 +19,20 @@ class GatherElements(OpRun):
         return (numpy.take_along_axis(data[kept], index, axis),)
 
 
+class BatchNormalization(OpRun):
+    """Uses the given statistics in opset 13 too, which the reference replaces there by those of the
+    batch. Training is not supported."""
+    op_domain = ""
+
+    def _run(self, x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon: float = 1e-5,
+             **_: Any) -> tuple[Any]:
+        shape = (1, -1, *[1] * (x.ndim - 2)) if x.ndim > 1 else (-1,)
+        factor = scale / numpy.sqrt(var + epsilon)
+        y = (x - mean.reshape(shape)) * factor.reshape(shape) + bias.reshape(shape)
+        return (y.astype(x.dtype),)
+
+
 def evaluate(model: Any, inputs: Mapping[str, Any]) -> list[Any]:
     """The results of a model."""
-    return list(ReferenceEvaluator(model, new_ops=[GatherElements]).run(None, dict(inputs)))
+    evaluator = ReferenceEvaluator(model, new_ops=[GatherElements, BatchNormalization])
+    return list(evaluator.run(None, dict(inputs)))

@@ -158,7 +158,7 @@ def make_ops(opset, path):
     node("Einsum", "x", weight(4, 2, 3), equation="bsd, dhk -> bhsk")
     image = node("Reshape", "x", ints(1, 1, 4, 6), is_result=False)
     node("Conv", image, weight(3, 1, 2, 3), weight(3), strides=[2, 3])
-    for kind in ("Sum", "Mean", "Max", "Min", "SumSquare"):
+    for kind in ("Sum", "Mean", "Max", "Min", "SumSquare", "Prod", "L1", "L2", "LogSumExp"):
         old = opset < 18 and kind != "Sum"
         axes = {"axes": [1]} if old else {}
         node(f"Reduce{kind}", "x", *([] if old else [ints(1)]), **axes)
@@ -169,6 +169,7 @@ def make_ops(opset, path):
     size = node("Shape", "x", is_result=False)
     node("Reshape", "x", node("Concat", ints(1), node("Gather", size, ints(0), is_result=False),
                               ints(-1), axis=0, is_result=False))
+    add_decomposed(opset, node, weight, ints, constant, positive)
     if opset >= 15:
         node("CastLike", "n", "x")
     if opset >= 17:
@@ -222,6 +223,61 @@ def make_ops(opset, path):
                                                 "n": (TensorProto.INT64, (2, 3, 4))})
 
 
+def add_decomposed(opset, node, weight, ints, constant, positive):
+    """Ops that become several, in the forms of the opset that the tests of onnx do not have."""
+    old = opset < 18
+    node("ReduceLogSum", positive, *([] if old else [ints(-1)]), **({"axes": [-1]} if old else {}))
+    for op in ("Elu", "Celu", "Selu", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Softplus",
+               "Softsign", "Sign", "Tan", "Sinh", "Cosh", "Atan", "IsInf", "Hardmax"):
+        node(op, "x")
+    node("PRelu", "x", weight(3, 1))
+    scores = node("Reshape", "x", ints(2, 4, 3), is_result=False)
+    node("InstanceNormalization", scores, weight(4), weight(4), epsilon=1e-3)
+    statistics = node("Abs", node("Slice", "x", ints(0, 0, 0), ints(1, 1, 3), is_result=False),
+                      is_result=False)
+    spread = node("Squeeze", statistics, ints(0, 1), is_result=False)
+    node("BatchNormalization", "x", weight(3), weight(3), weight(3), spread)
+    for reverse in (0, 1):
+        for exclusive in (0, 1):
+            for tensor in ("x", "n"):
+                node("CumSum", tensor, constant(1, "i8"), reverse=reverse, exclusive=exclusive)
+    node("Mod", "x", weight(4), fmod=1)
+    for divisor in (2, -3):
+        node("Mod", node("Neg", "n", is_result=False), ints(divisor))
+    node("Slice", "x", ints(-1, 9), ints(-9, 0), ints(1, 2), ints(-1, -2))
+    node("Slice", node("Equal", "n", ints(1), is_result=False), ints(2), ints(-9), ints(1), ints(-2))
+    node("Gather", "x", ints(2, -3), axis=1)
+    node("Gather", "n", ints(3, 0, 0, 1), axis=2)
+    node("Pad", "x", ints(0, 1, 0, 0, 2, 0), mode="reflect")
+    node("Pad", "x", ints(0, 1, 0, 0, 2, 3), mode="edge")
+    node("OneHot", "n", constant(3, "i8"), node("Squeeze", node("Slice", "x", ints(0, 0, 0), ints(
+        1, 1, 2), is_result=False), ints(0, 1), is_result=False), axis=1)
+    node("TopK", "x", ints(2), outputs=2, axis=1)
+    node("ArgMax", "x", axis=2, keepdims=0)
+    node("Einsum", "x", weight(4, 5), "x", equation="...ab,bc,...db")
+    node("Einsum", scores, equation="B...c->...B")
+    rows = node("Reshape", "x", ints(6, 4), is_result=False)
+    node("Einsum", rows, rows, equation="i...,j...->ij")
+    if opset >= 14:
+        node("Trilu", "x", ints(1))
+        node("Trilu", "n", ints(-1), upper=0)
+        node("HardSwish", "x")
+    if opset >= 18:
+        node("Mish", "x")
+        node("BitwiseXor", "n", ints(5))
+    if opset >= 17:
+        node("LayerNormalization", "x", weight(3, 4), weight(4), outputs=3, axis=1, epsilon=1e-3)
+    # A factor of each group, or from opset 21 of each channel.
+    if opset >= 18:
+        count = 4 if opset >= 21 else 2
+        node("GroupNormalization", scores, weight(count), weight(count), num_groups=2)
+    labels = node("Reshape", node("Slice", "n", ints(0), ints(1), ints(2), is_result=False),
+                  ints(2, 3), is_result=False)
+    for kind in ("none", "sum", "mean"):
+        node("NegativeLogLikelihoodLoss", scores, labels, weight(4), reduction=kind, ignore_index=9)
+    node("SoftmaxCrossEntropyLoss", scores, labels, weight(4), outputs=2)
+
+
 def save(path, opset, nodes, weights, results, inputs, functions=()):
     values = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
     outputs = [helper.make_empty_tensor_value_info(name) for name in results]
@@ -234,15 +290,16 @@ def save(path, opset, nodes, weights, results, inputs, functions=()):
 def make_refused(name, path):
     """A file that cannot be imported."""
     node = {"random": helper.make_node("RandomNormalLike", ["x"], ["y"], name="noise"),
-            "top": helper.make_node("TopK", ["x", "k"], ["y", "z"], name="top"),
+            "places": helper.make_node("NonZero", ["x"], ["y"], name="places"),
             "domain": helper.make_node("FusedMatMul", ["x", "x"], ["y"], domain="com.microsoft"),
             "dropout": helper.make_node("Dropout", ["x", "ratio", "yes"], ["y"]),
-            "norm": helper.make_node("LayerNormalization", ["x", "ratio"], ["y"], axis=0),
+            "norm": helper.make_node("LayerNormalization", ["x", "many"], ["y"]),
             "quantized": helper.make_node("DequantizeLinear", ["q", "scale"], ["y"]),
             "indices": helper.make_node("Gather", ["x", "order"], ["y"], axis=1),
+            "labels": helper.make_node("SoftmaxCrossEntropyLoss", ["x", "ids"], ["y"]),
             "rows": helper.make_node("Gather", ["x", "order"], ["y"]),
             "split": helper.make_node("Split", ["x"], list("yzuvw"), axis=0, num_outputs=5),
-            "einsum": helper.make_node("Einsum", ["x", "x"], ["y"], equation="ab,cb->a"),
+            "einsum": helper.make_node("Einsum", ["x", "x"], ["y"], equation="ab,bc->ac"),
             "mask": helper.make_node("Attention", ["x3", "x3", "x3", "many"], ["y"],
                                      q_num_heads=1, kv_num_heads=1),
             "precision": helper.make_node("Attention", ["x3", "x3", "x3"], ["y"], q_num_heads=1,
@@ -252,8 +309,8 @@ def make_refused(name, path):
             }.get(name, helper.make_node("Tanh", ["x"], ["y"]))
     weights = [onnx.numpy_helper.from_array(array, key) for key, array in
                {"k": numpy.array([1]), "ratio": numpy.float32(0.5), "yes": numpy.array(True),
-                "order": numpy.array([3, 0, 1]) if name == "rows" else numpy.array([2, 0, 1]),
-                "many": numpy.zeros((3, 4), "f4")}.items()]
+                "order": numpy.array({"rows": [3, 0, 1], "indices": [4, 0, 1]}.get(name, [2, 0, 1])),
+                "many": numpy.zeros((3, 4), "f4"), "ids": numpy.array([0, 3, 4])}.items()]
     if name == "loop":
         inner = helper.make_graph(
             [helper.make_node("Identity", ["go"], ["still"]),
@@ -269,6 +326,11 @@ def make_refused(name, path):
         nodes = [helper.make_node("Cast", ["k"], ["one"], to=TensorProto.FLOAT),
                  helper.make_node("Dropout", ["one", "ratio", "yes"], ["z"], name="drawn"),
                  helper.make_node("Mul", ["x", "z"], ["y"])]
+    if name == "weight":
+        # A matmul with a quantized weight; uint8, which no other initializer may be.
+        weights.append(onnx.numpy_helper.from_array(numpy.ones((4, 4), "u1"), "w"))
+        nodes = [helper.make_node("DequantizeLinear", ["w", "ratio"], ["f"], name="dequantize"),
+                 helper.make_node("MatMul", ["x", "f"], ["y"])]
     kind = TensorProto.UINT8 if name == "unsigned" else TensorProto.FLOAT
     inputs = {"x": (kind, ("batch", 4) if name == "dynamic" else (3, 4))}
     if name == "quantized":
@@ -326,9 +388,9 @@ def make_parameters(path):
     onnx.save(model, path)
 
 
-REFUSED = ("random", "top", "domain", "loop", "dropout", "drawn", "norm", "quantized", "indices",
-           "rows", "split", "einsum", "mask", "precision", "misfit", "elements", "dynamic", "unsigned",
-           "old", "new", "bytes", "fault", "broken", "missing")
+REFUSED = ("random", "places", "domain", "loop", "dropout", "drawn", "norm", "quantized", "weight",
+           "labels", "indices", "rows", "split", "einsum", "mask", "precision", "misfit", "elements",
+           "dynamic", "unsigned", "old", "new", "bytes", "fault", "broken", "missing")
 
 
 def raise_fault(*_):
