@@ -13,6 +13,8 @@ from .onnx_importer import Importer, attribute, handles
 Term = tuple[str, Value]
 
 
+# Matmuls.
+
 def spread_dots(spec: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     """The letters of the operands and of the result, with digits for `...`, whose dimensions are
     aligned at their ends: the last one is 0."""

@@ -12,6 +12,8 @@ from .graph_text import Graph, Value
 from .onnx_importer import HANDLERS, Importer, attribute, handles
 
 
+# Elementwise.
+
 def splat(graph: Graph, number: float, like: Value) -> Value:
     return graph.constant(number, like.shape, like.element)
 

@@ -177,9 +177,6 @@ class Importer(Walk):
             self.set_results(node, self.evaluate(node))
             self.trace(node, given)
             return
-        if name in ("Shape", "Size"):
-            self.set_results(node, measure(node, self.value(node.input[0]).shape))
-            return
         handler = HANDLERS.get(name)
         if handler is None:
             raise ImportFailure(f"expects an op that has a meaning in nn but got {name}")
@@ -373,14 +370,6 @@ def is_weight(op: str, index: int, array: Any) -> bool:
 def has_graphs(node: Any) -> bool:
     return any(item.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
                for item in node.attribute)
-
-
-def measure(node: Any, shape: Sequence[int]) -> list[Any]:
-    """The result of Shape or Size for a tensor."""
-    if node.op_type == "Size":
-        return [numpy.array(math.prod(shape), dtype=numpy.int64)]
-    first, last = attribute(node, "start", 0), attribute(node, "end")
-    return [numpy.array(shape[first:last], dtype=numpy.int64)]
 
 
 def attribute(node: Any, name: str, default: Any = None) -> Any:

@@ -10,6 +10,8 @@ from .graph_text import Graph, Value
 from .onnx_importer import Importer, attribute, handles
 
 
+# Losses.
+
 def classes_last(graph: Graph, x: Value) -> Value:
     return graph.transpose(x, [0, *range(2, len(x.shape)), 1])
 

@@ -11,6 +11,8 @@ from .graph_text import Graph, Value
 from .onnx_importer import Importer, attribute, handles, positive
 
 
+# Norms.
+
 def last_vector(graph: Graph, value: Value, shape: Sequence[int]) -> Value:
     """The factor or summand of a norm as a vector of the elements of a row, whose dimensions are
     `shape`."""

@@ -159,6 +159,16 @@ def convert_dropout(importer: Importer, node: Any) -> Value:
 
 # Shapes.
 
+@handles("Shape", "Size")
+def measure(importer: Importer, node: Any) -> list[Any]:
+    """The sizes of a tensor, which are constants."""
+    shape = importer.value(node.input[0]).shape
+    if node.op_type == "Size":
+        return [numpy.array(math.prod(shape), dtype=numpy.int64)]
+    first, last = attribute(node, "start", 0), attribute(node, "end")
+    return [numpy.array(shape[first:last], dtype=numpy.int64)]
+
+
 @handles("Reshape")
 def convert_reshape(importer: Importer, node: Any) -> Value:
     x, sizes = importer.value(node.input[0]), importer.numbers(node, 1, "sizes")
@@ -347,6 +357,10 @@ def convert_gather(importer: Importer, node: Any) -> Value:
         raise ImportFailure(f"expects floats, or indices that follow from no input, but got "
                             f"{x.type}")
     if is_table:
+        # An input that indexes a table holds ids; a value that follows from one may be negative.
+        is_input = importer.graph.attributes(importer.unmerged.get(rows, rows)) is not None
+        if not is_input and index is None:
+            rows = wrap(importer.graph, rows, x.shape[0])
         return importer.embedding(x, rows)
     convert = {"Gather": gather_rows, "GatherND": gather_points,
                "GatherElements": gather_elements}[node.op_type]

@@ -12,6 +12,8 @@ from .onnx_importer import HANDLERS, Importer, attribute, handles, positive
 from .onnx_ops import rows_at
 
 
+# Reductions.
+
 def product(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
     """The product over dimensions: halves are multiplied until one element is left."""
     for dim in dims:
@@ -104,7 +106,7 @@ def convert_cumsum(importer: Importer, node: Any) -> Value:
     return graph.cast(graph.einsum(left, "ab", left.replace("b", "a"), wide, shown), x.element)
 
 
-# Choices.
+# Reductions that choose elements.
 
 def move_last(graph: Graph, x: Value, dim: int) -> Value:
     return graph.transpose(x, [*(i for i in range(len(x.shape)) if i != dim), dim])
@@ -169,7 +171,7 @@ def convert_top_k(importer: Importer, node: Any) -> list[Value]:
             for value in (importer.take(rows, ids), graph.cast(ids, "i64"))]
 
 
-# Softmaxes, norms of vectors, and pools over all positions.
+# Softmaxes, vector norms and pools.
 
 @handles("Softmax")
 def convert_softmax(importer: Importer, node: Any) -> Value:
