@@ -193,6 +193,16 @@ def convert_atanh(importer: Importer, node: Any) -> Value:
     return scaled(graph, graph.binary("arith.subf", *parts), 0.5)
 
 
+@handles("Acosh")
+def convert_acosh(importer: Importer, node: Any) -> Value:
+    """log(x + sqrt((x - 1) (x + 1))), by roots that do not overflow."""
+    x, graph = importer.value(node.input[0]), importer.graph
+    one = splat(graph, 1, x)
+    low, high = (graph.binary(op, x, one) for op in ("arith.subf", "arith.addf"))
+    rest = graph.binary("arith.mulf", *(graph.unary("math.sqrt", part) for part in (low, high)))
+    return graph.unary("math.log1p", graph.binary("arith.addf", low, rest))
+
+
 for _name, _op in {"And": "andi", "Or": "ori", "Xor": "xori"}.items():
     def _bitwise(importer: Importer, node: Any, op: str = _op) -> Value:
         x, y = importer.operands(node)

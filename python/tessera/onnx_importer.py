@@ -210,6 +210,15 @@ class Importer(Walk):
         except Exception as error:
             raise ImportFailure(f"expects what onnx can evaluate: {first_line(error)}") from None
 
+    def evaluate_with(self, node: Any, arrays: dict[str, Any]) -> Any:
+        """The first result of a node for other operands than its own."""
+        own = self.constants
+        self.constants = {**own, **arrays}
+        try:
+            return self.evaluate(node)[0]
+        finally:
+            self.constants = own
+
     # Which initializers are parameters.
 
     def trace(self, node: Any, given: Sequence[str]) -> None:

@@ -149,12 +149,14 @@ def convert_identity(importer: Importer, node: Any) -> Value:
 
 
 @handles("Dropout")
-def convert_dropout(importer: Importer, node: Any) -> Value:
+def convert_dropout(importer: Importer, node: Any) -> list[Value]:
     is_training = importer.constant(node, 2, "modes")
     ratio = importer.constant(node, 1, "ratios")
     if is_training is not None and bool(is_training) and (ratio is None or float(ratio) != 0):
         raise ImportFailure("expects no dropout but got one in training mode")
-    return importer.value(node.input[0])
+    x = importer.value(node.input[0])
+    has_mask = len(node.output) > 1 and node.output[1] in importer.uses
+    return [x, importer.graph.constant(True, x.shape, "i1")] if has_mask else [x]
 
 
 # Shapes.
@@ -261,7 +263,7 @@ def convert_concat(importer: Importer, node: Any) -> Value:
 @handles("Pad")
 def convert_pad(importer: Importer, node: Any) -> Value:
     x, widths = importer.value(node.input[0]), importer.numbers(node, 1, "widths") or []
-    number, axes = importer.constant(node, 2, "numbers"), importer.numbers(node, 3, "axes")
+    number, axes = importer.operand(node, 2), importer.numbers(node, 3, "axes")
     mode = attribute(node, "mode", "constant")
     if mode not in ("constant", "edge", "reflect", "wrap"):
         raise ImportFailure(f"expects padding by a constant, edge, reflect or wrap but got {mode}")
@@ -274,8 +276,8 @@ def convert_pad(importer: Importer, node: Any) -> Value:
                 x = importer.graph.slice(x, dim, start, x.shape[dim] + width)
             elif width > 0 and mode == "constant":
                 shape = [width if d == dim else size for d, size in enumerate(x.shape)]
-                block = importer.graph.constant(0 if number is None else numpy.asarray(
-                    number).item(), shape, x.element)
+                block = importer.graph.constant(0, shape, x.element) if number is None else \
+                    importer.graph.broadcast(importer.graph.reshape(number, ()), shape, [])
                 x = importer.graph.concat([block, x] if is_before else [x, block], dim)
         if mode != "constant":
             before, after = (max(widths[j], 0) for j in (i, len(axes) + i))
@@ -371,12 +373,7 @@ def gather_constant(importer: Importer, node: Any, x: Value, index: Any) -> Valu
     """Elements at constant indices: a view, or rows."""
     check_index(node, x.shape, index)
     numbers = numpy.arange(math.prod(x.shape)).reshape(x.shape)
-    own = importer.constants.get(node.input[0])
-    importer.constants[node.input[0]] = numbers
-    elements = importer.evaluate(node)[0]
-    del importer.constants[node.input[0]]
-    if own is not None:
-        importer.constants[node.input[0]] = own
+    elements = importer.evaluate_with(node, {node.input[0]: numbers})
     found = view(importer, x, elements)
     if found is not None:
         return found
@@ -387,6 +384,44 @@ def gather_constant(importer: Importer, node: Any, x: Value, index: Any) -> Valu
         return graph.reshape(rows_at(importer, x, dim, rows), elements.shape)
     flat = graph.reshape(x, (math.prod(x.shape),))
     return graph.reshape(rows_at(importer, flat, 0, elements.reshape(-1)), elements.shape)
+
+
+@handles("ScatterElements", "ScatterND")
+def convert_scatter(importer: Importer, node: Any) -> Value:
+    """Elements or rows of x, or of the updates at constant indices: rows of both, one after the
+    other."""
+    x, updates = importer.value(node.input[0]), importer.value(node.input[2])
+    index, graph = importer.constant(node, 1, "indices"), importer.graph
+    if attribute(node, "reduction", "none") != "none":
+        raise ImportFailure("expects updates that replace elements (reduction = none)")
+    is_rows = node.op_type == "ScatterND"
+    for i in range(index.shape[-1]) if is_rows else ():
+        count_from_front(index[..., i], x.shape[i])
+    if not is_rows:
+        count_from_front(index, x.shape[positive(attribute(node, "axis", 0), len(x.shape))])
+    sizes = [math.prod(value.shape) for value in (x, updates)]
+    numbers = (numpy.arange(sizes[0]).reshape(x.shape),
+               numpy.arange(sizes[0], sum(sizes)).reshape(updates.shape))
+    elements = importer.evaluate_with(node, {node.input[0]: numbers[0], node.input[2]: numbers[1]})
+    width = math.prod(x.shape[index.shape[-1]:]) if is_rows else 1
+    table = graph.concat([graph.reshape(value, (size // width, width))
+                          for value, size in zip((x, updates), sizes)], 0)
+    rows = elements.reshape(-1, width)[:, 0] // width
+    return graph.reshape(rows_at(importer, table, 0, rows), x.shape)
+
+
+@handles("Compress")
+def convert_compress(importer: Importer, node: Any) -> Value:
+    """The elements of a dimension, or of all, that a constant shows."""
+    x, shown = importer.value(node.input[0]), importer.constant(node, 1, "conditions")
+    axis = attribute(node, "axis")
+    if axis is None:
+        x, axis = importer.graph.reshape(x, (math.prod(x.shape),)), 0
+    rows = numpy.flatnonzero(shown)
+    dim = positive(axis, len(x.shape))
+    if not rows.size or rows[-1] >= x.shape[dim]:
+        raise ImportFailure(f"expects some of {x.shape[dim]} elements but got {rows.tolist()}")
+    return rows_at(importer, x, dim, rows)
 
 
 def wrap(graph: Graph, ids: Value, size: int) -> Value:

@@ -1,4 +1,4 @@
-"""onnx's reference implementation, with fixes for GatherElements and BatchNormalization."""
+"""onnx's reference implementation, with fixes for some ops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,17 @@ class BatchNormalization(OpRun):
         return (y.astype(x.dtype),)
 
 
+class GlobalMaxPool(OpRun):
+    """Supports any number of positions' dimensions."""
+    op_domain = ""
+
+    def _run(self, x: Any) -> tuple[Any]:
+        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+FIXES = [GatherElements, BatchNormalization, GlobalMaxPool]
+
+
 def evaluate(model: Any, inputs: Mapping[str, Any]) -> list[Any]:
     """The results of a model."""
-    evaluator = ReferenceEvaluator(model, new_ops=[GatherElements, BatchNormalization])
-    return list(evaluator.run(None, dict(inputs)))
+    return list(ReferenceEvaluator(model, new_ops=FIXES).run(None, dict(inputs)))
