@@ -218,17 +218,22 @@ def causal_mask(graph: Graph, queries: int, keys: int) -> Value:
     return graph.dense(numpy.tri(queries, keys, dtype=bool).tobytes(), (queries, keys), "i1")
 
 
-def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, mask: Value,
-                     visibility: Visibility) -> Value:
+def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, mask: Value | None,
+                     visibility: Visibility, softcap: float = 0) -> Value:
     """Attention with a mask of booleans, or of floats that are added, where minus infinity hides a
     key. A query that sees no key gets zeros, as in torch and ONNX. If keys and values have fewer
-    heads than queries, each of their heads serves a group of query heads."""
+    heads than queries, each of their heads serves a group of query heads. With a softcap c scores x
+    are c tanh(x / c) before the mask."""
     if k.shape[1] != q.shape[1]:
         k, v = (repeat_heads(graph, x, q.shape[1] // x.shape[1]) for x in (k, v))
     scores = graph.einsum("abcd", "abed", "abce", q, k)
     scores = graph.binary("arith.mulf", scores, graph.constant(scale, scores.shape, scores.element))
-    shown = mask if mask.element == "i1" else None
-    if shown is None:
+    if softcap:
+        limit = graph.constant(softcap, scores.shape, scores.element)
+        turned = graph.unary("math.tanh", graph.binary("arith.divf", scores, limit))
+        scores = graph.binary("arith.mulf", turned, limit)
+    shown = mask if mask is not None and mask.element == "i1" else None
+    if mask is not None and shown is None:
         added = graph.expand(graph.cast(mask, scores.element), scores.shape)
         scores = graph.binary("arith.addf", scores, added)
         if visibility.hides_rows:

@@ -212,6 +212,11 @@ def make_ops(opset, path):
                      is_causal=1)
                 few = node("Slice", mask, ints(0), ints(2), ints(-1), is_result=False)
                 node("Attention", wide, wide, wide, few, q_num_heads=4, kv_num_heads=4)
+        past = node("Reshape", "x", ints(1, 4, 3, 2), is_result=False)
+        for mask in ("", band, either_way):
+            node("Attention", wide, wide, wide, mask, past, past, outputs=3, q_num_heads=4,
+                 kv_num_heads=4, is_causal=1, softcap=0.5)
+        node("Attention", wide, wide, wide, q_num_heads=4, kv_num_heads=4, softcap=0.5)
         narrow = node("Slice", wide, ints(0), ints(4), ints(2), is_result=False)
         node("Attention", wide, narrow, narrow, q_num_heads=4, kv_num_heads=2)
         node("Attention", wide, narrow, narrow, band, q_num_heads=4, kv_num_heads=2)
@@ -227,6 +232,10 @@ def add_decomposed(opset, node, weight, ints, constant, positive):
     """Ops that become several, in the forms of the opset that the tests of onnx do not have."""
     old = opset < 18
     node("ReduceLogSum", positive, *([] if old else [ints(-1)]), **({"axes": [-1]} if old else {}))
+    node("ScatterND", "x", constant([[1], [0]], "i8"), weight(2, 3, 4))
+    node("ScatterElements", "n", constant([[[2, 0]]], "i8"), constant([[[7, 8]]], "i8"), axis=1)
+    node("Compress", "x", constant([0, 1, 1], "bool"), axis=1)
+    node("Acosh", node("Add", positive, constant(1), is_result=False))
     for op in ("Elu", "Celu", "Selu", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Softplus",
                "Softsign", "Sign", "Tan", "Sinh", "Cosh", "Atan", "IsInf", "Hardmax"):
         node(op, "x")
