@@ -28,6 +28,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 # Elements of the tensors of tests that are run.
 ELEMENTS = {"float32", "float64", "int32", "int64", "bool"}
+# Tests whose expected outputs are rounded, and the error that follows.
+ROUNDED = {"test_averagepool_2d_ceil_last_window_starts_on_pad": 2e-4}
 # Tests whose graphs are verified together.
 BATCH = 60
 
@@ -194,7 +196,7 @@ def compare(forms, folder, tessera):
             wrong[i] = f"{found.dtype}{list(found.shape)} for {array.dtype}{list(array.shape)}"
             continue
         error = check.difference(found, array, check.largest(array))
-        if not error <= check.LOGITS:
+        if not error <= ROUNDED.get(forms[i].name, check.LOGITS):
             wrong[i] = f"differs by {error:.2g}"
     return wrong
 

@@ -59,14 +59,14 @@ def read_file(path: pathlib.Path, parameters: Sequence[str] = (),
     model = load(path)
     for name in (*parameters, *constants):
         check_initializer(path, model, name)
-    from . import onnx_importer, onnx_registry
+    from .onnx_registry import Importer, Scratch
     folder = str(path.parent)
     try:
-        first = onnx_importer.Importer(model, folder, set())
-        first.graph = onnx_importer.Scratch()
+        first = Importer(model, folder, set())
+        first.graph = Scratch()
         first.run(path.stem)
         weights = (first.weights | set(parameters)) - set(constants)
-        importer = onnx_importer.Importer(model, folder, weights)
+        importer = Importer(model, folder, weights)
         text = importer.run(model.graph.name or path.stem)
     except ImportFailure as error:
         raise ImportFailure(f"{path}: {error}") from None

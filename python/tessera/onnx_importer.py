@@ -361,7 +361,7 @@ def is_weight(op: str, index: int, array: Any) -> bool:
         return False
     if op == "Concat":
         return bool((array != array.flat[0]).any()) if array.size else False
-    if op in MATMULS and index < 2:
+    if op in MATMULS and (index < 2 or op == "Einsum"):
         return not is_selection(array)
     if op in WEIGHTED or (op == "Gather" and index == 0):
         return True

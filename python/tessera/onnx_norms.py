@@ -128,7 +128,10 @@ def convert_batch_norm(importer: Importer, node: Any) -> Value:
     added = graph.binary("arith.addf", variance,
                          graph.constant(read_eps(node), variance.shape, x.element))
     factor = graph.binary("arith.mulf", scale, graph.unary("math.rsqrt", added))
-    dims = [1] if len(x.shape) > 1 else []
-    moved = graph.binary("arith.subf", x, graph.broadcast(mean, x.shape, dims))
-    y = graph.binary("arith.mulf", moved, graph.broadcast(factor, x.shape, dims))
-    return graph.binary("arith.addf", y, graph.broadcast(bias, x.shape, dims))
+
+    def spread(value: Value) -> Value:
+        # A tensor of one dimension has one channel.
+        return graph.broadcast(value, x.shape, [1]) if len(x.shape) > 1 else \
+            graph.expand(value, x.shape)
+    y = graph.binary("arith.mulf", graph.binary("arith.subf", x, spread(mean)), spread(factor))
+    return graph.binary("arith.addf", y, spread(bias))

@@ -41,9 +41,11 @@ def square(graph: Graph, x: Value) -> Value:
 
 
 def reduce_elements(graph: Graph, kind: str, x: Value, axes: Sequence[int]) -> Value:
-    """A reduction without the dimensions; sums of floats are in at least f32."""
+    """A reduction without the dimensions; results of several ops are rounded once."""
     if kind not in ("Sum", "Max", "Min", "Mean", "Prod", "L1", "SumSquare") and not x.is_float:
         raise ImportFailure(f"expects floats but got {x.type}")
+    if kind == "Sum":
+        return graph.reduce("sum", x, axes)
     if kind in ("Max", "Min"):
         wide = graph.cast(x, "i32") if x.element == "i1" else x
         return graph.cast(graph.reduce(kind.lower(), wide, axes), x.element)
@@ -171,7 +173,7 @@ def convert_top_k(importer: Importer, node: Any) -> list[Value]:
             for value in (importer.take(rows, ids), graph.cast(ids, "i64"))]
 
 
-# Softmaxes, vector norms and pools.
+# Softmaxes and vector norms.
 
 @handles("Softmax")
 def convert_softmax(importer: Importer, node: Any) -> Value:
@@ -198,11 +200,3 @@ def convert_lp_normalization(importer: Importer, node: Any) -> Value:
     norm = graph.select(graph.compare("eq", norm, zero), one, norm)
     kept = [i for i in range(len(x.shape)) if i != dim]
     return graph.binary("arith.divf", x, graph.broadcast(norm, x.shape, kept))
-
-
-@handles("GlobalAveragePool", "GlobalMaxPool")
-def convert_global_pool(importer: Importer, node: Any) -> Value:
-    x, graph = importer.value(node.input[0]), importer.graph
-    kind = "Mean" if node.op_type == "GlobalAveragePool" else "Max"
-    y = reduce_elements(graph, kind, x, range(2, len(x.shape)))
-    return graph.reshape(y, x.shape[:2] + (1,) * (len(x.shape) - 2))
