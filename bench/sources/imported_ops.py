@@ -3,8 +3,9 @@
 imported_ops.py [--write] [--page FILE]
 
 Reads the registries of python/tessera, for which it needs torch and onnx, and the registrations in
-lib/StableHLO. Fails if the table of docs/import.md, or of another page, differs; `--write` writes it. The family of an
-op is the heading comment above its handler ("# Reductions."), or the end of its module's name."""
+lib/StableHLO. Fails if the table of docs/import.md, or of another page, differs; `--write` writes
+it. The family of an op is the heading comment above its handler ("# Reductions."), or the end of
+its module's name."""
 
 import argparse
 import collections
@@ -28,13 +29,13 @@ def family_of(handler):
     return headings[-1].lower() if headings else path.stem.partition("_")[2]
 
 
-def read_handlers(modules):
-    """Names of ops by family, of the handlers that modules of python/tessera register."""
+def read_handlers(source):
+    """Names of ops by family, of the handlers that the modules of a source register."""
+    for path in sorted((ROOT / "python/tessera").glob(f"{source}_*.py")):
+        importlib.import_module(f"tessera.{path.stem}")
     found = collections.defaultdict(set)
-    for module in modules:
-        handlers = importlib.import_module(f"tessera.{module}").HANDLERS
-        for name, handler in handlers.items():
-            found[family_of(handler)].add(name)
+    for name, handler in sys.modules[f"tessera.{source}_importer"].HANDLERS.items():
+        found[family_of(handler)].add(name)
     return found
 
 
@@ -69,7 +70,7 @@ def join_overloads(names):
 
 def table():
     rows = ["| source | family | ops |", "|---|---|---|"]
-    sources = {"torch": read_handlers(["torch_ops"]), "ONNX": read_handlers(["onnx_registry"]),
+    sources = {"torch": read_handlers("torch"), "ONNX": read_handlers("onnx"),
                "StableHLO": read_stablehlo()}
     for source, families in sources.items():
         for family, names in sorted(families.items()):
@@ -96,7 +97,8 @@ def main():
         old, new = (set(text.splitlines()) for text in (there.group(), current))
         print("\n".join(f"is not in the sources: {row}" for row in sorted(old - new)))
         print("\n".join(f"is not in the page: {row}" for row in sorted(new - old)))
-        sys.exit(f"{options.page}: expects the ops of the sources; imported_ops.py --write writes them")
+        sys.exit(f"{options.page}: expects the ops of the sources; imported_ops.py --write writes "
+                 "them")
     print(f"{current.count('`') // 2} ops are in the table")
 
 

@@ -90,9 +90,9 @@ class Importer(Walk):
             {result.name for result in graph.output}
         for node in graph.node:
             if node.op_type in QUANTIZED:
-                raise ImportFailure(f"{place(node)}: expects numbers that are not quantized but got "
-                                    f"{list(node.input)[:2]}; import the model as it was before "
-                                    "its quantization")
+                raise ImportFailure(f"{place(node)}: expects numbers that are not quantized but "
+                                    f"got {list(node.input)[:2]}; import the model as it was "
+                                    "before its quantization")
         self.read_initializers()
         for item in graph.input:
             if item.name not in self.constants and item.name not in self.values:

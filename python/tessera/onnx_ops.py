@@ -286,6 +286,10 @@ def convert_pad(importer: Importer, node: Any) -> Value:
     return x
 
 
+# The most elements of integers that are compared to choose rows of them.
+LARGEST_CHOICE = 1 << 24
+
+
 def rows_at(importer: Importer, x: Value, dim: int, rows: Any) -> Value:
     """The elements of a dimension at constant positions, in any order."""
     graph, rows = importer.graph, numpy.asarray(rows)
@@ -303,6 +307,9 @@ def rows_at(importer: Importer, x: Value, dim: int, rows: Any) -> Value:
         # Integers and booleans: the only element of each sum.
         wide = graph.cast(table, "i32") if x.element == "i1" else table
         shape = (len(rows), *table.shape)
+        if math.prod(shape) > LARGEST_CHOICE:
+            raise ImportFailure(f"expects floats, or elements in order, but got {len(rows)} rows "
+                                f"of {table.type}")
         is_row = importer.write(rows[:, None] == numpy.arange(x.shape[dim]))
         zero = graph.constant(0, shape, wide.element)
         spread = graph.broadcast(wide, shape, range(1, len(shape)))
@@ -461,13 +468,19 @@ def gather_points(importer: Importer, node: Any, x: Value, ids: Value, dim: int)
 
 
 def gather_elements(importer: Importer, node: Any, x: Value, ids: Value, dim: int) -> Value:
-    """Elements of each row of a dimension, and as many rows as there are of indices."""
-    graph = importer.graph
-    for i, size in enumerate(ids.shape):
+    """Elements of each row of a dimension, and as many rows as there are of indices. An input that
+    has an index for each row holds positions."""
+    graph, shape = importer.graph, ids.shape
+    is_input = graph.attributes(importer.unmerged.get(ids, ids)) is not None
+    if not is_input or shape[dim] != 1:
+        ids = wrap(graph, ids, x.shape[dim])
+    for i, size in enumerate(shape):
         x = x if i == dim else graph.slice(x, i, 0, size)
     order = [*(i for i in range(len(x.shape)) if i != dim), dim]
-    rows = graph.transpose(wrap(graph, ids, x.shape[dim]), order)
-    found = importer.take(graph.transpose(x, order), rows)
+    table, rows = graph.transpose(x, order), graph.transpose(ids, order)
+    if shape[dim] == 1:
+        return graph.reshape(importer.take(table, graph.reshape(rows, rows.shape[:-1])), shape)
+    found = importer.take(table, rows)
     return graph.transpose(found, [order.index(i) for i in range(len(order))])
 
 

@@ -1,5 +1,5 @@
-"""Converts pools of ONNX: along one dimension after the other, the windows' elements are slices with
-a step, which are combined."""
+"""Converts pools of ONNX: along one dimension after the other, the elements of windows are slices
+with a step, which are combined."""
 
 from __future__ import annotations
 

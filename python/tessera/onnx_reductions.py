@@ -70,8 +70,8 @@ def reduce_elements(graph: Graph, kind: str, x: Value, axes: Sequence[int]) -> V
 
 
 def reduction(importer: Importer, node: Any) -> Value:
-    """A reduction over axes, an attribute or an operand. Without axes it is over all dimensions, or,
-    by an attribute, of each element alone."""
+    """A reduction over axes, an attribute or an operand. Without axes it is over all dimensions,
+    or, by an attribute, of each element alone."""
     x, axes = importer.value(node.input[0]), importer.numbers(node, 1, "axes")
     graph, kind = importer.graph, node.op_type.removeprefix("Reduce")
     if not axes and attribute(node, "noop_with_empty_axes", 0):

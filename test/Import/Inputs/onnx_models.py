@@ -254,7 +254,8 @@ def add_decomposed(opset, node, weight, ints, constant, positive):
     for divisor in (2, -3):
         node("Mod", node("Neg", "n", is_result=False), ints(divisor))
     node("Slice", "x", ints(-1, 9), ints(-9, 0), ints(1, 2), ints(-1, -2))
-    node("Slice", node("Equal", "n", ints(1), is_result=False), ints(2), ints(-9), ints(1), ints(-2))
+    equal = node("Equal", "n", ints(1), is_result=False)
+    node("Slice", equal, ints(2), ints(-9), ints(1), ints(-2))
     node("Gather", "x", ints(2, -3), axis=1)
     node("Gather", "n", ints(3, 0, 0, 1), axis=2)
     node("Pad", "x", ints(0, 1, 0, 0, 2, 0), mode="reflect")
@@ -318,7 +319,7 @@ def make_refused(name, path):
             }.get(name, helper.make_node("Tanh", ["x"], ["y"]))
     weights = [onnx.numpy_helper.from_array(array, key) for key, array in
                {"k": numpy.array([1]), "ratio": numpy.float32(0.5), "yes": numpy.array(True),
-                "order": numpy.array({"rows": [3, 0, 1], "indices": [4, 0, 1]}.get(name, [2, 0, 1])),
+                "order": numpy.array([{"rows": 3, "indices": 4}.get(name, 2), 0, 1]),
                 "many": numpy.zeros((3, 4), "f4"), "ids": numpy.array([0, 3, 4])}.items()]
     if name == "loop":
         inner = helper.make_graph(
@@ -398,8 +399,8 @@ def make_parameters(path):
 
 
 REFUSED = ("random", "places", "domain", "loop", "dropout", "drawn", "norm", "quantized", "weight",
-           "labels", "indices", "rows", "split", "einsum", "mask", "precision", "misfit", "elements",
-           "dynamic", "unsigned", "old", "new", "bytes", "fault", "broken", "missing")
+           "labels", "indices", "rows", "split", "einsum", "mask", "precision", "misfit",
+           "elements", "dynamic", "unsigned", "old", "new", "bytes", "fault", "broken", "missing")
 
 
 def raise_fault(*_):
