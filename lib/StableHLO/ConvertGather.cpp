@@ -3,19 +3,30 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two kinds of gather are supported: rows of a table, which is an embedding,
-// and elements of each row, which is a take_along_axis. An index that is an
-// input is assumed to be in range, which the argument's range states, and one
-// that an nn.top_k chose is in range: JAX's wrapping of negative ones is
-// dropped. Other indices are clamped to the range, as gather does.
+// A gather is an embedding: its table has a row for each position of the
+// indexed dimensions, and an id is the sum of the coordinates, each times its
+// stride. If the operand and the indices share dimensions, it is a
+// take_along_axis, whose rows are the indexed dimensions.
+//
+// An index that is an input is assumed to be in range, which the argument's
+// range states, and one that an nn.top_k chose is in range: JAX's wrapping of
+// negative ones is dropped. Other indices are clamped to the range, as gather
+// does.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Converter.h"
+#include "Indices.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
 
 namespace {
 /// The attributes of a gather.
@@ -23,8 +34,59 @@ struct GatherDims {
   SmallVector<int64_t> offset, collapsed, operandBatch, indexBatch, startMap;
   SmallVector<int64_t> sizes;
   int64_t indexVector = 0;
+
+  /// Whether a dimension of the operand is indexed by several values.
+  bool isIndexed(int64_t dim, ArrayRef<int64_t> table) const {
+    return llvm::is_contained(startMap, dim) && sizes[dim] < table[dim];
+  }
+  /// Whether a dimension of the operand is missing in the result.
+  bool isDropped(int64_t dim) const {
+    return llvm::is_contained(collapsed, dim) ||
+           llvm::is_contained(operandBatch, dim);
+  }
 };
 } // namespace
+
+/// Fails unless the lists fit the types of the operands and of the result.
+static LogicalResult check(OpConversion &c, const GatherDims &dims) {
+  ArrayRef<int64_t> table = c.operandType(0).getShape();
+  ArrayRef<int64_t> indices = c.operandType(1).getShape();
+  int64_t rank = table.size(), indexRank = indices.size();
+  SmallVector<int64_t> dropped(dims.collapsed), mapped(dims.startMap);
+  llvm::append_range(dropped, dims.operandBatch);
+  llvm::append_range(mapped, dims.operandBatch);
+  if (failed(c.checkDims(dropped, rank, "collapsed and batching dimensions")) ||
+      failed(c.checkDims(mapped, rank, "start_index_map")) ||
+      failed(c.checkDims(dims.indexBatch, indexRank,
+                         "start_indices_batching_dims")))
+    return failure();
+  if (int64_t(dims.sizes.size()) != rank)
+    return c.error() << "expects " << rank << " slice_sizes but got "
+                     << dims.sizes.size();
+  for (auto [dim, part, size] : llvm::enumerate(dims.sizes, table))
+    if (part < 1 || part > size || (part > 1 && dims.isDropped(dim)))
+      return c.error() << "expects slice_sizes inside the operand, 1 of a "
+                          "dimension that is dropped, but got "
+                       << part << " of " << size;
+  bool hasVector = dims.indexVector >= 0 && dims.indexVector < indexRank;
+  if ((!hasVector && dims.indexVector != indexRank) ||
+      (hasVector ? indices[dims.indexVector] : 1) !=
+          int64_t(dims.startMap.size()))
+    return c.error() << "expects " << dims.startMap.size()
+                     << " coordinates along index_vector_dim";
+  if (dims.operandBatch.size() != dims.indexBatch.size())
+    return c.error() << "expects as many batching dimensions of the indices as "
+                        "of the operand";
+  for (auto [from, to] : llvm::zip_equal(dims.operandBatch, dims.indexBatch))
+    if (to == dims.indexVector || table[from] != indices[to])
+      return c.error() << "expects batching dimensions of equal sizes";
+  int64_t kept = rank - dropped.size(), batch = indexRank - hasVector;
+  if (failed(c.checkDims(dims.offset, kept + batch, "offset_dims")))
+    return failure();
+  if (int64_t(dims.offset.size()) != kept || !llvm::is_sorted(dims.offset))
+    return c.error() << "expects " << kept << " ascending offset_dims";
+  return success();
+}
 
 static FailureOr<GatherDims> readDims(OpConversion &c) {
   std::optional<Fields> fields = parseFields(
@@ -34,63 +96,26 @@ static FailureOr<GatherDims> readDims(OpConversion &c) {
   auto sizes = c.getIntegers("slice_sizes");
   if (failed(sizes))
     return failure();
+  if (!fields || !isa<IntegerType>(c.operandType(1).getElementType()))
+    return c.error()
+           << "expects #stablehlo.gather<...> and indices of integers";
   GatherDims dims;
-  if (fields) {
-    dims.offset = fields->lookup("offset_dims");
-    dims.collapsed = fields->lookup("collapsed_slice_dims");
-    dims.operandBatch = fields->lookup("operand_batching_dims");
-    dims.indexBatch = fields->lookup("start_indices_batching_dims");
-    dims.startMap = fields->lookup("start_index_map");
-    SmallVector<int64_t> vector = fields->lookup("index_vector_dim");
-    dims.indexVector = vector.empty() ? 0 : vector.front();
-  }
+  dims.offset = fields->lookup("offset_dims");
+  dims.collapsed = fields->lookup("collapsed_slice_dims");
+  dims.operandBatch = fields->lookup("operand_batching_dims");
+  dims.indexBatch = fields->lookup("start_indices_batching_dims");
+  dims.startMap = fields->lookup("start_index_map");
+  SmallVector<int64_t> vector = fields->lookup("index_vector_dim");
+  dims.indexVector = vector.empty() ? 0 : vector.front();
   dims.sizes = *sizes;
-  ArrayRef<int64_t> table = c.operandType(0).getShape();
-  bool isKnown = fields && dims.startMap.size() == 1 && dims.startMap[0] >= 0 &&
-                 dims.startMap[0] < int64_t(table.size()) &&
-                 dims.sizes.size() == table.size() &&
-                 c.operandType(0).getElementType().isIntOrFloat() &&
-                 isa<IntegerType>(c.operandType(1).getElementType());
-  if (!isKnown)
-    return c.error() << "expects #stablehlo.gather<...> with one start index";
+  if (failed(check(c, dims)))
+    return failure();
   return dims;
-}
-
-/// Drops the dimension of size 1 that holds the coordinates of indices; fails
-/// if it is longer.
-static FailureOr<Value> takeIndices(OpConversion &c, const GatherDims &dims) {
-  SmallVector<int64_t> shape(c.operandType(1).getShape());
-  int64_t rank = shape.size();
-  if (dims.indexVector < 0 || dims.indexVector > rank ||
-      (dims.indexVector < rank && shape[dims.indexVector] != 1))
-    return c.error() << "expects indices of one coordinate";
-  if (dims.indexVector < rank)
-    shape.erase(shape.begin() + dims.indexVector);
-  return c.b.reshape(c.operands[1], shape);
 }
 
 //===----------------------------------------------------------------------===//
 // Indices that are inputs
 //===----------------------------------------------------------------------===//
-
-/// `x` of `select(x < 0, x + size, x)`; null for other values.
-static Value matchWrap(Value value, int64_t size) {
-  auto select = value.getDefiningOp<arith::SelectOp>();
-  if (!select)
-    return {};
-  Value x = select.getFalseValue();
-  auto less = select.getCondition().getDefiningOp<arith::CmpIOp>();
-  auto sum = select.getTrueValue().getDefiningOp<arith::AddIOp>();
-  auto isSplat = [](Value constant, int64_t number) {
-    auto splat = dyn_cast_or_null<IntegerAttr>(getSplat(constant));
-    return splat && splat.getValue().getSExtValue() == number;
-  };
-  bool wraps = less && sum &&
-               less.getPredicate() == arith::CmpIPredicate::slt &&
-               less.getLhs() == x && isSplat(less.getRhs(), 0) &&
-               sum.getLhs() == x && isSplat(sum.getRhs(), size);
-  return wraps ? x : Value();
-}
 
 /// The argument that `x` equals up to casts and reshapes; null for computed
 /// numbers.
@@ -112,153 +137,336 @@ static bool isChoice(Value x, int64_t size) {
          GraphBuilder::typeOf(choice.getX()).getShape().back() <= size;
 }
 
-/// Rebuilds the shape of `like` around `x`: both have the same number of
-/// elements in the same order.
-static Value unwrap(OpConversion &c, Value index, int64_t size,
-                    Value &wrapped) {
+namespace {
+/// The places of the parts that a gather takes along one dimension of the
+/// operand.
+struct Coordinate {
+  /// The dimension, its size, and the elements from the start on.
+  int64_t dim, size, count;
+  /// The first element of each part; the index as the source has it, if its
+  /// wrapping was dropped or had no effect.
+  Value start, wrapped;
+};
+} // namespace
+
+/// Drops the wrapping of an index that is in range: an input or a choice.
+static void unwrap(OpConversion &c, Coordinate &coordinate) {
   // Dimensions of size 1 may be between the index and its wrapping.
-  Value core = stripShape(index);
+  Value index = coordinate.start, core = stripShape(index);
+  int64_t size = coordinate.size;
   Value source = matchWrap(core, size);
   Value plain = source ? source : core;
   Value input = findInput(plain);
-  if (!input && !isChoice(plain, size))
-    return index;
-  wrapped = core;
-  if (input) {
-    auto [vocabulary, isNew] = c.converter.vocabularies.insert({input, size});
-    if (!isNew)
-      vocabulary->second = std::min(vocabulary->second, size);
-  }
-  return c.b.reshape(plain, c.b.typeOf(index).getShape());
-}
-
-//===----------------------------------------------------------------------===//
-// Indices that are computed
-//===----------------------------------------------------------------------===//
-
-/// Whether all elements are known to be in [0, size): constants, and positions
-/// in a dimension of at most that size.
-static bool isInRange(Value index, int64_t size) {
-  while (Operation *op = index.getDefiningOp()) {
-    if (auto iota = dyn_cast<nn::IotaOp>(op))
-      return !iota.getOffset() && iota.getType().getNumElements() <= size;
-    if (DenseElementsAttr constant = getConstant(index))
-      return llvm::all_of(constant.getValues<APInt>(), [&](const APInt &id) {
-        return !id.isNegative() && id.getSExtValue() < size;
-      });
-    Value wrapped = matchWrap(index, size);
-    if (!wrapped && !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-                         tensor::ExtractSliceOp, nn::BroadcastOp,
-                         nn::TransposeOp, arith::ExtSIOp>(op))
-      return false;
-    index = wrapped ? wrapped : op->getOperand(0);
-  }
-  return false;
-}
-
-/// Clamps `index` to [0, size).
-static Value clampIndex(OpConversion &c, Value index, int64_t size) {
   if (isInRange(index, size))
-    return index;
-  RankedTensorType type = c.b.typeOf(index);
-  Type element = type.getElementType();
-  Builder builder(element.getContext());
-  auto splat = [&](int64_t number) {
-    return c.b.constant(type, builder.getIntegerAttr(element, number));
-  };
-  index = c.b.make<arith::MaxSIOp>(index, splat(0));
-  if (!llvm::isIntN(element.getIntOrFloatBitWidth(), size - 1))
-    return index;
-  return c.b.make<arith::MinSIOp>(index, splat(size - 1));
+    coordinate.wrapped = core;
+  if (!input && !isChoice(plain, size))
+    return;
+  coordinate.wrapped = core;
+  coordinate.start = c.b.reshape(plain, c.b.typeOf(index).getShape());
+  if (!input)
+    return;
+  auto [vocabulary, isNew] = c.converter.vocabularies.insert({input, size});
+  if (!isNew)
+    vocabulary->second = std::min(vocabulary->second, size);
 }
 
 //===----------------------------------------------------------------------===//
-// Two kinds
+// Coordinates
 //===----------------------------------------------------------------------===//
 
-/// Rows of dimension 0: [V, ...] and ids [...] give [ids..., ...].
-static bool isEmbedding(OpConversion &c, const GatherDims &dims,
-                        int64_t indexRank) {
+/// Coordinate `i` of the indices, without the dimension of the coordinates.
+static Value takeCoordinate(OpConversion &c, const GatherDims &dims,
+                            int64_t i) {
+  Value indices = c.operands[1];
+  SmallVector<int64_t> sizes(c.b.typeOf(indices).getShape());
+  int64_t dim = dims.indexVector;
+  if (dim == int64_t(sizes.size()))
+    return indices;
+  sizes[dim] = 1;
+  auto concat = indices.getDefiningOp<tensor::ConcatOp>();
+  bool isOwn = concat && int64_t(concat.getDim()) == dim &&
+               concat.getInputs().size() == dims.startMap.size();
+  SmallVector<int64_t> offsets(sizes.size(), 0), ones(sizes.size(), 1);
+  offsets[dim] = i;
+  Value part =
+      isOwn ? concat.getInputs()[i] : c.b.slice(indices, offsets, sizes, ones);
+  sizes.erase(sizes.begin() + dim);
+  return c.b.reshape(part, sizes);
+}
+
+/// The coordinates along the dimensions of several parts, by dimension.
+static SmallVector<Coordinate> findCoordinates(OpConversion &c,
+                                               const GatherDims &dims) {
   ArrayRef<int64_t> table = c.operandType(0).getShape();
-  auto last = llvm::seq<int64_t>(indexRank, indexRank + table.size() - 1);
-  return dims.startMap[0] == 0 && dims.collapsed == SmallVector<int64_t>{0} &&
-         dims.operandBatch.empty() && dims.indexBatch.empty() &&
-         llvm::equal(dims.offset, last) && dims.sizes[0] == 1 &&
-         ArrayRef(dims.sizes).drop_front() == table.drop_front();
+  SmallVector<Coordinate> coordinates;
+  for (auto [i, dim] : llvm::enumerate(dims.startMap)) {
+    if (!dims.isIndexed(dim, table))
+      continue;
+    Coordinate coordinate{dim, table[dim], dims.sizes[dim],
+                          takeCoordinate(c, dims, i), Value()};
+    if (coordinate.count == 1)
+      unwrap(c, coordinate);
+    coordinates.push_back(coordinate);
+  }
+  bool isOnly = coordinates.size() == 1;
+  for (Coordinate &coordinate : coordinates)
+    if (!isOnly || !coordinate.wrapped)
+      coordinate.start = clampIndex(c.b, coordinate.start,
+                                    coordinate.size - coordinate.count + 1);
+  llvm::sort(coordinates, [](const Coordinate &a, const Coordinate &b) {
+    return a.dim < b.dim;
+  });
+  return coordinates;
 }
 
-static LogicalResult buildEmbedding(OpConversion &c, Value ids) {
-  RankedTensorType type = c.operandType(0);
-  int64_t rows = type.getDimSize(0), width = type.getNumElements() / rows;
-  Value wrapped;
-  ids = unwrap(c, ids, rows, wrapped);
-  if (!wrapped)
-    ids = clampIndex(c, ids, rows);
-  SmallVector<int64_t> shape(c.b.typeOf(ids).getShape());
+namespace {
+/// A tensor whose dimensions have labels: `d` for dimension d of the operand,
+/// -1 - k for dimension k of the indices without their coordinates.
+struct Labelled {
+  Value value;
+  SmallVector<int64_t> labels;
+};
+} // namespace
+
+/// Transposes a tensor to the order of `labels`, which it has all.
+static Value arrange(GraphBuilder &b, const Labelled &x,
+                     ArrayRef<int64_t> labels) {
+  SmallVector<int64_t> permutation;
+  for (int64_t label : labels)
+    permutation.push_back(llvm::find(x.labels, label) - x.labels.begin());
+  return b.transpose(x.value, permutation);
+}
+
+/// The ids of rows of the indexed dimensions: the labels are those of `batch`
+/// and of the dimensions of which several elements are taken.
+static Labelled joinCoordinates(OpConversion &c,
+                                ArrayRef<Coordinate> coordinates,
+                                ArrayRef<int64_t> batch) {
+  int64_t rows = 1;
+  for (const Coordinate &coordinate : coordinates)
+    rows *= coordinate.size;
+  Labelled natural;
+  for (size_t k = 0; k < batch.size(); ++k)
+    natural.labels.push_back(-1 - int64_t(k));
+  Labelled ids{Value(), SmallVector<int64_t>(batch)};
+  SmallVector<int64_t> shape;
+  auto arrangeStart = [&](const Coordinate &coordinate) {
+    natural.value = coordinate.start;
+    return arrange(c.b, natural, batch);
+  };
+  llvm::append_range(shape,
+                     c.b.typeOf(arrangeStart(coordinates.front())).getShape());
+  for (const Coordinate &coordinate : coordinates)
+    if (coordinate.count > 1) {
+      ids.labels.push_back(coordinate.dim);
+      shape.push_back(coordinate.count);
+    }
+  auto outer = llvm::to_vector(llvm::seq<int64_t>(0, batch.size()));
+  int64_t stride = rows;
+  for (const Coordinate &coordinate : coordinates) {
+    stride /= coordinate.size;
+    Value start = arrangeStart(coordinate);
+    if (shape.size() > batch.size() || coordinates.size() > 1)
+      start = widenIndex(c.b, start, rows);
+    Value id = c.b.broadcast(start, shape, outer);
+    if (coordinate.count > 1) {
+      int64_t at = llvm::find(ids.labels, coordinate.dim) - ids.labels.begin();
+      Value steps = countTo(c.b, coordinate.count, start);
+      id = c.b.fold<arith::AddIOp>(id, c.b.broadcast(steps, shape, at));
+    }
+    if (stride != 1)
+      id = c.b.fold<arith::MulIOp>(id, c.b.splat(id, stride));
+    ids.value = ids.value ? c.b.fold<arith::AddIOp>(ids.value, id) : id;
+  }
+  return ids;
+}
+
+//===----------------------------------------------------------------------===//
+// The result
+//===----------------------------------------------------------------------===//
+
+/// The labels of the dimensions of the indices that the operand shares, in the
+/// order of `operandBatch`.
+static SmallVector<int64_t> sharedLabels(const GatherDims &dims) {
+  SmallVector<int64_t> labels;
+  for (int64_t dim : dims.indexBatch)
+    labels.push_back(-1 - (dim - (dim > dims.indexVector)));
+  return labels;
+}
+
+/// The operand, of whose dimensions without an index only the slice is left,
+/// which begins at 0.
+static Labelled sliceOperand(OpConversion &c, const GatherDims &dims) {
+  Labelled operand;
+  SmallVector<int64_t> shape(c.operandType(0).getShape()), sizes(shape);
+  SmallVector<int64_t> shared = sharedLabels(dims);
+  for (int64_t dim = 0, rank = shape.size(); dim < rank; ++dim) {
+    const int64_t *batch = llvm::find(dims.operandBatch, dim);
+    bool isShared = batch != dims.operandBatch.end();
+    operand.labels.push_back(
+        isShared ? shared[batch - dims.operandBatch.begin()] : dim);
+    if (!isShared && !dims.isIndexed(dim, shape))
+      sizes[dim] = dims.sizes[dim];
+  }
+  SmallVector<int64_t> zeros(shape.size(), 0), ones(shape.size(), 1);
+  operand.value = c.b.slice(c.operands[0], zeros, sizes, ones);
+  return operand;
+}
+
+/// The sizes of the dimensions with these labels.
+static SmallVector<int64_t> sizesOf(const Labelled &x,
+                                    ArrayRef<int64_t> labels) {
+  SmallVector<int64_t> sizes;
+  ArrayRef<int64_t> shape = GraphBuilder::typeOf(x.value).getShape();
+  for (int64_t label : labels)
+    sizes.push_back(shape[llvm::find(x.labels, label) - x.labels.begin()]);
+  return sizes;
+}
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+/// Takes rows of the indexed dimensions, whose elements are the `others`.
+static Labelled buildEmbedding(GraphBuilder &b, const Labelled &operand,
+                               const Labelled &ids, ArrayRef<int64_t> indexed,
+                               ArrayRef<int64_t> others) {
+  SmallVector<int64_t> order(indexed), kept = sizesOf(operand, others);
+  llvm::append_range(order, others);
+  int64_t rows = product(sizesOf(operand, indexed)), width = product(kept);
+  Value table = b.reshape(arrange(b, operand, order), {rows, width});
+  SmallVector<int64_t> shape(b.typeOf(ids.value).getShape());
   shape.push_back(width);
-  Value table = c.b.reshape(c.operands[0], {rows, width});
-  Value result = c.b.make<nn::EmbeddingOp>(type.clone(shape), table, ids,
-                                           Value(), IntegerAttr());
-  if (wrapped)
-    c.converter.gathers.push_back({result, wrapped, rows});
+  Value result = b.make<nn::EmbeddingOp>(b.typeOf(table).clone(shape), table,
+                                         ids.value, Value(), IntegerAttr());
   shape.pop_back();
-  llvm::append_range(shape, type.getShape().drop_front());
-  return c.yield(c.b.reshape(result, shape));
+  llvm::append_range(shape, kept);
+  Labelled taken{b.reshape(result, shape), ids.labels};
+  llvm::append_range(taken.labels, others);
+  return taken;
 }
 
-/// One element of the last dimension per index of all others, or a row of them.
-static bool isTakeAlongAxis(OpConversion &c, const GatherDims &dims,
-                            ArrayRef<int64_t> indices) {
-  ArrayRef<int64_t> rows = c.operandType(0).getShape().drop_back();
-  auto others = llvm::seq<int64_t>(0, rows.size());
-  return dims.startMap[0] == int64_t(rows.size()) && dims.offset.empty() &&
-         dims.collapsed == SmallVector<int64_t>{int64_t(rows.size())} &&
-         llvm::equal(dims.operandBatch, others) &&
-         llvm::equal(dims.indexBatch, others) &&
-         llvm::all_of(dims.sizes, [](int64_t n) { return n == 1; }) &&
-         indices.size() >= rows.size() &&
-         indices.take_front(rows.size()) == rows &&
-         (indices.size() == rows.size() + 1 ||
-          llvm::all_of(indices.drop_front(rows.size()),
-                       [](int64_t n) { return n == 1; }));
+/// Takes elements of rows of the indexed dimensions, for each index of the
+/// `shared` dimensions, the first ones of `ids`, and of the `others`.
+static Labelled buildTakeAlongAxis(GraphBuilder &b, const Labelled &operand,
+                                   const Labelled &ids,
+                                   ArrayRef<int64_t> shared,
+                                   ArrayRef<int64_t> indexed,
+                                   ArrayRef<int64_t> others) {
+  SmallVector<int64_t> outer(shared);
+  llvm::append_range(outer, others);
+  SmallVector<int64_t> order(outer), sizes = sizesOf(operand, outer);
+  llvm::append_range(order, indexed);
+  ArrayRef<int64_t> chosen =
+      b.typeOf(ids.value).getShape().drop_front(shared.size());
+  int64_t count = product(chosen);
+  SmallVector<int64_t> rows(sizes), lists(sizes), same;
+  rows.push_back(product(sizesOf(operand, indexed)));
+  // One element of each row has no dimension of its own.
+  SmallVector<int64_t> own(ArrayRef(sizes).take_front(shared.size()));
+  same = llvm::to_vector(llvm::seq<int64_t>(0, shared.size()));
+  if (count > 1) {
+    lists.push_back(count);
+    own.push_back(count);
+    same.push_back(outer.size());
+  }
+  Value index = b.broadcast(b.reshape(ids.value, own), lists, same);
+  Value x = b.reshape(arrange(b, operand, order), rows);
+  Value result = b.make<nn::TakeAlongAxisOp>(b.typeOf(x).clone(lists), x, index,
+                                             Value(), IntegerAttr());
+  llvm::append_range(sizes, chosen);
+  Labelled taken{b.reshape(result, sizes), outer};
+  llvm::append_range(taken.labels,
+                     ArrayRef(ids.labels).drop_front(shared.size()));
+  return taken;
 }
 
-static LogicalResult buildTakeAlongAxis(OpConversion &c, Value index) {
-  RankedTensorType type = c.operandType(0);
-  SmallVector<int64_t> shape(c.b.typeOf(index).getShape());
-  int64_t size = type.getShape().back();
-  Value wrapped;
-  index = unwrap(c, index, size, wrapped);
-  if (!wrapped)
-    index = clampIndex(c, index, size);
-  ArrayRef<int64_t> taken = type.getShape().drop_back();
-  if (shape.size() > taken.size() && shape.back() != 1)
-    taken = shape;
-  Value result = c.b.make<nn::TakeAlongAxisOp>(type.clone(taken), c.operands[0],
-                                               c.b.reshape(index, taken),
-                                               Value(), IntegerAttr());
-  if (wrapped)
-    c.converter.gathers.push_back({result, wrapped, size});
-  return c.yield(c.b.reshape(result, shape));
+/// Brings what was taken to the order of the result, without dropped
+/// dimensions.
+static Value finish(OpConversion &c, const GatherDims &dims, Labelled taken) {
+  SmallVector<int64_t> kept, order;
+  for (int64_t label : taken.labels)
+    if (label < 0 || !dims.isDropped(label))
+      kept.push_back(label);
+  taken.value = c.b.reshape(taken.value, sizesOf(taken, kept));
+  taken.labels = kept;
+  int64_t batch = 0, dim = 0;
+  for (int64_t i = 0, rank = kept.size(); i < rank; ++i) {
+    if (!llvm::is_contained(dims.offset, i)) {
+      order.push_back(-1 - batch++);
+      continue;
+    }
+    while (dims.isDropped(dim))
+      ++dim;
+    order.push_back(dim++);
+  }
+  return arrange(c.b, taken, order);
+}
+
+/// Repeats the operand for each index: it has one slice.
+static Labelled repeat(OpConversion &c, const Labelled &operand,
+                       ArrayRef<int64_t> batch, ArrayRef<int64_t> sizes,
+                       ArrayRef<int64_t> others, size_t numShared) {
+  Labelled result;
+  SmallVector<int64_t> order(batch.take_front(numShared)), shape(sizes), from;
+  llvm::append_range(order, others);
+  llvm::append_range(shape, sizesOf(operand, others));
+  llvm::append_range(result.labels, batch);
+  llvm::append_range(result.labels, others);
+  for (int64_t label : order)
+    from.push_back(llvm::find(result.labels, label) - result.labels.begin());
+  result.value = c.b.broadcast(arrange(c.b, operand, order), shape, from);
+  return result;
 }
 
 static LogicalResult convertGather(OpConversion &c) {
   FailureOr<GatherDims> dims = readDims(c);
   if (failed(dims))
     return failure();
-  FailureOr<Value> indices = takeIndices(c, *dims);
-  if (failed(indices))
-    return failure();
-  ArrayRef<int64_t> shape = c.b.typeOf(*indices).getShape();
   if (!c.isFloat())
     return c.error() << "expects elements that are floats but got "
                      << c.operandType(0);
-  if (isEmbedding(c, *dims, shape.size()))
-    return buildEmbedding(c, *indices);
-  if (isTakeAlongAxis(c, *dims, shape))
-    return buildTakeAlongAxis(c, *indices);
-  return c.error() << "expects rows of dimension 0, or elements of each row of "
-                      "the last dimension";
+  // Dimensions that the operand shares come first.
+  SmallVector<int64_t> batch = sharedLabels(*dims), shared = batch, sizes;
+  SmallVector<int64_t> all(c.operandType(1).getShape());
+  if (dims->indexVector < int64_t(all.size()))
+    all.erase(all.begin() + dims->indexVector);
+  for (size_t k = 0; k < all.size(); ++k)
+    if (!llvm::is_contained(shared, -1 - int64_t(k)))
+      batch.push_back(-1 - int64_t(k));
+  for (int64_t label : batch)
+    sizes.push_back(all[-1 - label]);
+  SmallVector<Coordinate> coordinates = findCoordinates(c, *dims);
+  Labelled operand = sliceOperand(c, *dims);
+  SmallVector<int64_t> indexed, others;
+  for (const Coordinate &coordinate : coordinates)
+    indexed.push_back(coordinate.dim);
+  for (int64_t label : operand.labels)
+    if (label >= 0 && !llvm::is_contained(indexed, label))
+      others.push_back(label);
+  Labelled taken;
+  if (coordinates.empty()) {
+    taken = repeat(c, operand, batch, sizes, others, shared.size());
+  } else {
+    Labelled ids = joinCoordinates(c, coordinates, batch);
+    taken = shared.empty() ? buildEmbedding(c.b, operand, ids, indexed, others)
+                           : buildTakeAlongAxis(c.b, operand, ids, shared,
+                                                indexed, others);
+  }
+  // Of an indexed dimension with a slice of one element, that remains.
+  for (const Coordinate &coordinate : coordinates)
+    if (coordinate.count == 1 && !dims->isDropped(coordinate.dim)) {
+      SmallVector<int64_t> shape(c.b.typeOf(taken.value).getShape());
+      shape.push_back(1);
+      taken.value = c.b.reshape(taken.value, shape);
+      taken.labels.push_back(coordinate.dim);
+    }
+  Value result = finish(c, *dims, taken);
+  if (coordinates.size() == 1 && coordinates[0].wrapped)
+    c.converter.gathers.push_back(
+        {stripShape(result), coordinates[0].wrapped, coordinates[0].size});
+  return c.yield(result);
 }
 
 void tessera::stablehlo::addGatherHandlers(HandlerTable &t) {

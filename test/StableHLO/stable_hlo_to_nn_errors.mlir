@@ -181,13 +181,61 @@
 
 // -----
 
-// A gather of neither supported kind.
+// A gather of integers.
 "builtin.module"() ({
-  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<4x3xf32>, sym_name = "main"}> ({
+  "func.func"() <{function_type = (tensor<4x6xi32>, tensor<3x1xi32>) -> tensor<3x6xi32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xi32>, %y: tensor<3x1xi32>):
+    // expected-error @+1 {{expects elements that are floats but got 'tensor<4x6xi32>'}}
+    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<4x6xi32>, tensor<3x1xi32>) -> tensor<3x6xi32>
+    "func.return"(%r) : (tensor<3x6xi32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Gathers whose numbers do not fit their operands.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4x6xf32>, %y: tensor<3x1xi32>):
-    // expected-error @+1 {{expects rows of dimension 0, or elements of each row of the last dimension}}
-    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<4x3xf32>
-    "func.return"(%r) : (tensor<4x3xf32>) -> ()
+    // expected-error @+1 {{expects slice_sizes inside the operand, 1 of a dimension that is dropped, but got 2 of 4}}
+    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 2, 6>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>
+    "func.return"(%r) : (tensor<3x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Fewer coordinates than indexed dimensions.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %y: tensor<3x1xi32>):
+    // expected-error @+1 {{expects 2 coordinates along index_vector_dim}}
+    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>
+    "func.return"(%r) : (tensor<3x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Batches of two sizes.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x2xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %y: tensor<3x1xi32>):
+    // expected-error @+1 {{expects batching dimensions of equal sizes}}
+    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x2xf32>
+    "func.return"(%r) : (tensor<3x2xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// More offsets than dimensions that remain.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %y: tensor<3x1xi32>):
+    // expected-error @+1 {{expects 1 ascending offset_dims}}
+    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>
+    "func.return"(%r) : (tensor<3x6xf32>) -> ()
   }) : () -> ()
 }) : () -> ()
 

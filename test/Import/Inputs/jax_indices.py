@@ -1,0 +1,113 @@
+"""Losses of rows at run-time indices, over 2 x 2 devices: python jax_indices.py COMPILER FOLDER
+imports each of them, compares it with JAX, and its program over the devices with the graph."""
+
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy  # noqa: E402
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
+
+GRID = Mesh(numpy.array(jax.devices()).reshape(2, 2), ("a", "b"))
+
+
+def floats(*shape, spec=()):
+    return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=NamedSharding(GRID, P(*spec)))
+
+
+def ids(*numbers, spec=()):
+    return jax.device_put(jnp.array(numbers, jnp.int32), NamedSharding(GRID, P(*spec)))
+
+
+def lookup(x, index, take):
+    """Elements of x, each of which counts differently."""
+    rows = take(x, index)
+    return (rows * jnp.arange(1.0, rows.size + 1).reshape(rows.shape)).sum()
+
+
+def make(take, x, *index):
+    return lambda x, *index: lookup(x, index, lambda x, index: take(x, *index)), x, *index
+
+
+FORMS = {
+    "rows_of_the_last_dimension": lambda: make(
+        lambda x, i: x[:, i], floats(4, 8, spec=("a", "b")), ids(3, 0, 7, 3)),
+    "rows_of_the_middle": lambda: make(
+        lambda x, i: jnp.take(x, i, axis=1), floats(4, 6, 8, spec=("a", "b")),
+        ids([3, 0], [5, 3], spec=("a",))),
+    "sharded_ids": lambda: make(
+        lambda x, i: x[:, i], floats(4, 8, spec=(None, "b")), ids(3, 0, 7, 3, spec=("a",))),
+    "two_coordinates": lambda: make(
+        lambda x, i, j: x[i, j], floats(4, 8, spec=("a", "b")), ids(3, 0, 3, 1), ids(7, 2, 7, 2)),
+    "coordinates_apart": lambda: make(
+        lambda x, i, j: x[i, :, j], floats(4, 6, 8, spec=("a", None, "b")), ids([3, 0], [3, 1]),
+        ids(7, 2)),
+    "beyond_the_table": lambda: make(
+        lambda x, i: x.at[2 * i - 3].get(mode="clip"), floats(6, 4, spec=("a", "b")),
+        ids(0, 1, 5, 4)),
+    "filled_rows": lambda: make(
+        lambda x, i: x.at[2 * i].get(mode="fill", fill_value=7.0), floats(6, 4, spec=("a",)),
+        ids(0, 1, 5, 4)),
+    "elements_of_columns": lambda: make(
+        lambda x, i: jnp.take_along_axis(x, i, axis=0), floats(4, 8, spec=("a", "b")),
+        ids([0, 1, 2, 3, 3, 2, 1, 0], [1, 1, 1, 1, 0, 0, 0, 3])),
+    "elements_of_the_middle": lambda: make(
+        lambda x, i: jnp.take_along_axis(x, i, axis=1), floats(4, 6, 2, spec=("a", "b")),
+        ids(*[[[n, 5 - n], [0, n]] for n in range(4)], spec=("a",))),
+    "a_row_of_each": lambda: make(
+        jax.vmap(lambda x, i: x[i]), floats(4, 6, 8, spec=("a", "b")), ids(3, 0, 5, 3)),
+    "rows_of_each": lambda: make(
+        jax.vmap(lambda x, i: x[:, i]), floats(4, 6, 8, spec=("a", "b")),
+        ids([3, 0], [5, 3], [7, 7], [1, 2], spec=("a",))),
+    "a_block_of_each": lambda: make(
+        jax.vmap(lambda x, i: jax.lax.dynamic_slice_in_dim(x, i, 3, 0)),
+        floats(4, 6, 8, spec=("a", None, "b")), ids(3, 0, 5, -2)),
+    "a_diagonal": lambda: make(lambda x: jnp.diagonal(x), floats(4, 4, spec=("a", "b"))),
+    "tokens_of_a_batch": lambda: make(
+        lambda x, i: jax.vmap(lambda t: jax.vmap(lambda k: x[k])(t))(i),
+        floats(8, 6, spec=("b",)), ids([3, 0, 7], [5, 3, 1], spec=("a",))),
+    "a_choice_of_one": lambda: make(
+        lambda x: jnp.take_along_axis(x[..., None], jnp.zeros((4, 6, 1), int), -1),
+        floats(4, 6, spec=("a", "b"))),
+}
+
+
+def run(compiler, folder, name):
+    from tessera import __main__ as command
+    graph = folder / f"{name}.mlir"
+    sys.argv = ["tessera", "import", f"{__file__}:{name}", "-o", str(graph), "--check"]
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        status = command.main()
+    if status:
+        return f"exit {status}"
+    lines = [line.partition(" agree")[0] for line in text.getvalue().splitlines()]
+    done = subprocess.run([compiler, "verify", str(graph)], capture_output=True, text=True,
+                          check=False)
+    proven = "partition proven" in done.stdout and done.returncode == 0
+    return f"{', '.join(lines)}, {'4 devices' if proven else done.stdout + done.stderr}"
+
+
+def __getattr__(name):
+    try:
+        return FORMS[name]
+    except KeyError:
+        raise AttributeError(name) from None
+
+
+def main(compiler, folder, *names):
+    os.environ["TESSERA"] = compiler
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
+    sys.stdout.reconfigure(line_buffering=True)
+    for name in names or FORMS:
+        print(f"{name}: {run(compiler, pathlib.Path(folder), name)}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
