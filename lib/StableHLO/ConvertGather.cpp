@@ -336,11 +336,8 @@ static Labelled buildEmbedding(GraphBuilder &b, const Labelled &operand,
   llvm::append_range(order, others);
   int64_t rows = product(sizesOf(operand, indexed)), width = product(kept);
   Value table = b.reshape(arrange(b, operand, order), {rows, width});
+  Value result = lookUpRows(b, table, ids.value);
   SmallVector<int64_t> shape(b.typeOf(ids.value).getShape());
-  shape.push_back(width);
-  Value result = b.make<nn::EmbeddingOp>(b.typeOf(table).clone(shape), table,
-                                         ids.value, Value(), IntegerAttr());
-  shape.pop_back();
   llvm::append_range(shape, kept);
   Labelled taken{b.reshape(result, shape), ids.labels};
   llvm::append_range(taken.labels, others);
@@ -424,9 +421,6 @@ static LogicalResult convertGather(OpConversion &c) {
   FailureOr<GatherDims> dims = readDims(c);
   if (failed(dims))
     return failure();
-  if (!c.isFloat())
-    return c.error() << "expects elements that are floats but got "
-                     << c.operandType(0);
   // Dimensions that the operand shares come first.
   SmallVector<int64_t> batch = sharedLabels(*dims), shared = batch, sizes;
   SmallVector<int64_t> all(c.operandType(1).getShape());
@@ -448,8 +442,14 @@ static LogicalResult convertGather(OpConversion &c) {
   Labelled taken;
   if (coordinates.empty()) {
     taken = repeat(c, operand, batch, sizes, others, shared.size());
+  } else if (!shared.empty() && !c.isFloat()) {
+    return c.error() << "expects floats of a batch but got "
+                     << c.operandType(0);
   } else {
     Labelled ids = joinCoordinates(c, coordinates, batch);
+    if (failed(checkLookUp(c, c.operands[0], product(sizesOf(operand, indexed)),
+                           c.b.typeOf(ids.value).getNumElements())))
+      return failure();
     taken = shared.empty() ? buildEmbedding(c.b, operand, ids, indexed, others)
                            : buildTakeAlongAxis(c.b, operand, ids, shared,
                                                 indexed, others);

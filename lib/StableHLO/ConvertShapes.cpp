@@ -116,60 +116,6 @@ static LogicalResult convertSlice(OpConversion &c) {
   return c.yield(c.b.slice(c.operands[0], starts, sizes, strides));
 }
 
-/// The offsets of a block of `sizes`, clamped to be inside `shape`; fails if
-/// they do not depend on constants alone.
-static FailureOr<SmallVector<int64_t>> findOffsets(OpConversion &c,
-                                                   ArrayRef<Value> starts,
-                                                   ArrayRef<int64_t> shape,
-                                                   ArrayRef<int64_t> sizes) {
-  if (starts.size() != shape.size() || sizes.size() != shape.size())
-    return c.error() << "expects an offset for each of " << shape.size()
-                     << " dimensions";
-  SmallVector<int64_t> offsets;
-  for (auto [start, size, part] : llvm::zip_equal(starts, shape, sizes)) {
-    std::optional<int64_t> offset = getInteger(start);
-    if (part < 1 || part > size)
-      return c.error() << "expects a block inside the tensor but got " << part
-                       << " of " << size;
-    if (!offset && part != size)
-      return c.error() << "expects offsets that follow from constants";
-    offsets.push_back(std::clamp<int64_t>(offset.value_or(0), 0, size - part));
-  }
-  return offsets;
-}
-
-static LogicalResult convertDynamicSlice(OpConversion &c) {
-  auto sizes = c.getIntegers("slice_sizes");
-  if (failed(sizes) || c.operands.empty())
-    return failure();
-  auto offsets = findOffsets(c, ArrayRef(c.operands).drop_front(),
-                             c.operandType(0).getShape(), *sizes);
-  if (failed(offsets))
-    return failure();
-  SmallVector<int64_t> ones(sizes->size(), 1);
-  return c.yield(c.b.slice(c.operands[0], *offsets, *sizes, ones));
-}
-
-static LogicalResult convertDynamicUpdateSlice(OpConversion &c) {
-  if (c.operands.size() < 2 ||
-      c.operandType(0).getElementType() != c.operandType(1).getElementType())
-    return c.error() << "expects a tensor and a block of its elements";
-  ArrayRef<int64_t> sizes = c.operandType(1).getShape();
-  auto offsets = findOffsets(c, ArrayRef(c.operands).drop_front(2),
-                             c.operandType(0).getShape(), sizes);
-  if (failed(offsets))
-    return failure();
-  if (c.operandType(0) == c.operandType(1))
-    return c.yield(c.operands[1]);
-  SmallVector<int64_t> ones(sizes.size(), 1);
-  auto fixed = [&](ArrayRef<int64_t> values) {
-    return getAsIndexOpFoldResult(c.op->getContext(), values);
-  };
-  return c.yield(c.b.make<tensor::InsertSliceOp>(c.operands[1], c.operands[0],
-                                                 fixed(*offsets), fixed(sizes),
-                                                 fixed(ones)));
-}
-
 static LogicalResult convertConcatenate(OpConversion &c) {
   if (c.operands.empty())
     return c.error() << "expects an operand";
@@ -258,9 +204,6 @@ void tessera::stablehlo::addShapeHandlers(HandlerTable &t) {
   t.add("stablehlo.transpose", 1, convertTranspose);
   t.add("stablehlo.reshape", 1, convertReshape);
   t.add("stablehlo.slice", 1, convertSlice);
-  t.add("stablehlo.dynamic_slice", HandlerTable::kAny, convertDynamicSlice);
-  t.add("stablehlo.dynamic_update_slice", HandlerTable::kAny,
-        convertDynamicUpdateSlice);
   t.add("stablehlo.concatenate", HandlerTable::kAny, convertConcatenate);
   t.add("stablehlo.pad", 2, convertPad);
 }

@@ -109,6 +109,7 @@ Converter::Converter(ModuleOp module, const SourceMesh &mesh,
     : mesh(mesh), builder(builder), symbols(module), budget(kMaxOps) {
   addElementwiseHandlers(table);
   addShapeHandlers(table);
+  addBlockHandlers(table);
   addReductionHandlers(table);
   addGatherHandlers(table);
   addControlHandlers(table);

@@ -108,6 +108,7 @@ private:
 
 void addElementwiseHandlers(HandlerTable &table);
 void addShapeHandlers(HandlerTable &table);
+void addBlockHandlers(HandlerTable &table);
 void addReductionHandlers(HandlerTable &table);
 void addGatherHandlers(HandlerTable &table);
 void addControlHandlers(HandlerTable &table);

@@ -78,6 +78,56 @@ Value tessera::stablehlo::countTo(GraphBuilder &b, int64_t size, Value like) {
   return b.make<nn::IotaOp>(type, Value(), nn::ZigzagAttr());
 }
 
+/// The most pairs of a row and an id in a lookup of integers.
+static constexpr int64_t kMaxPairs = int64_t(1) << 24;
+
+LogicalResult tessera::stablehlo::checkLookUp(const OpConversion &c, Value x,
+                                              int64_t rows, int64_t count) {
+  if (isa<FloatType>(c.b.typeOf(x).getElementType()) ||
+      rows <= kMaxPairs / count)
+    return success();
+  return c.error() << "expects floats, or integers of at most " << kMaxPairs
+                   << " pairs of a row and an id, but got " << rows << " and "
+                   << count;
+}
+
+/// Sums the rows of integers times 1 where the id is the row, and times 0
+/// elsewhere.
+static Value lookUpIntegers(GraphBuilder &b, Value table, Value ids) {
+  RankedTensorType type = b.typeOf(table), given = b.typeOf(ids);
+  int64_t rows = type.getDimSize(0), count = given.getNumElements();
+  bool isBool = type.getElementType().isInteger(1);
+  ids = b.reshape(widenIndex(b, ids, rows), {count});
+  if (isBool)
+    table = b.fold<arith::ExtUIOp>(type.clone(b.b.getI32Type()), table);
+  Type element = b.typeOf(table).getElementType();
+  SmallVector<int64_t> pairs{count, rows};
+  Value isRow = b.fold<arith::CmpIOp>(
+      arith::CmpIPredicate::eq, b.broadcast(ids, pairs, 0),
+      b.broadcast(countTo(b, rows, ids), pairs, 1));
+  Value ones =
+      b.fold<arith::ExtUIOp>(RankedTensorType::get(pairs, element), isRow);
+  SmallVector<int64_t> shape{count, type.getDimSize(1)};
+  Value taken = b.make<nn::EinsumOp>(RankedTensorType::get(shape, element),
+                                     "ab,bc->ac", ones, table);
+  if (isBool)
+    taken = b.fold<arith::CmpIOp>(arith::CmpIPredicate::ne, taken,
+                                  b.splat(taken, 0));
+  shape.assign(given.getShape().begin(), given.getShape().end());
+  shape.push_back(type.getDimSize(1));
+  return b.reshape(taken, shape);
+}
+
+Value tessera::stablehlo::lookUpRows(GraphBuilder &b, Value table, Value ids) {
+  RankedTensorType type = b.typeOf(table);
+  if (!isa<FloatType>(type.getElementType()))
+    return lookUpIntegers(b, table, ids);
+  SmallVector<int64_t> shape(b.typeOf(ids).getShape());
+  shape.push_back(type.getDimSize(1));
+  return b.make<nn::EmbeddingOp>(type.clone(shape), table, ids, Value(),
+                                 IntegerAttr());
+}
+
 Value tessera::stablehlo::takeRows(GraphBuilder &b, Value x, int64_t dim,
                                    Value ids) {
   RankedTensorType type = b.typeOf(x);
@@ -92,9 +142,7 @@ Value tessera::stablehlo::takeRows(GraphBuilder &b, Value x, int64_t dim,
   Value moved = b.transpose(x, order);
   SmallVector<int64_t> shape(b.typeOf(moved).getShape());
   int64_t width = type.getNumElements() / shape[0];
-  Value rows = b.make<nn::EmbeddingOp>(type.clone({count, width}),
-                                       b.reshape(moved, {shape[0], width}), ids,
-                                       Value(), IntegerAttr());
+  Value rows = lookUpRows(b, b.reshape(moved, {shape[0], width}), ids);
   shape[0] = count;
   return b.transpose(b.reshape(rows, shape), back);
 }

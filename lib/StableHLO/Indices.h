@@ -8,7 +8,7 @@
 #ifndef TESSERA_LIB_STABLEHLO_INDICES_H
 #define TESSERA_LIB_STABLEHLO_INDICES_H
 
-#include "GraphBuilder.h"
+#include "Converter.h"
 
 namespace tessera::stablehlo {
 
@@ -29,8 +29,16 @@ Value widenIndex(GraphBuilder &b, Value index, int64_t limit);
 /// The numbers 0 to `size` - 1 in the elements of `like`.
 Value countTo(GraphBuilder &b, int64_t size, Value like);
 
-/// The slices of `x` at `ids` along `dim`: a list of positions in range. `x`
-/// has floats.
+/// Fails if `x` has integers, and too many of them for lookUpRows() of `count`
+/// out of `rows` rows.
+mlir::LogicalResult checkLookUp(const OpConversion &c, Value x, int64_t rows,
+                                int64_t count);
+
+/// The rows of a matrix at `ids`, which are in range: an embedding of floats,
+/// and a matmul with ones of integers.
+Value lookUpRows(GraphBuilder &b, Value table, Value ids);
+
+/// The slices of `x` at `ids`, a list of positions in range, along `dim`.
 Value takeRows(GraphBuilder &b, Value x, int64_t dim, Value ids);
 
 } // namespace tessera::stablehlo

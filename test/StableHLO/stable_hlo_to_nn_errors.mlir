@@ -169,25 +169,37 @@
 
 // -----
 
-// An offset that is computed.
+// An offset that is no integer.
 "builtin.module"() ({
-  "func.func"() <{function_type = (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>, sym_name = "main"}> ({
-  ^bb0(%x: tensor<4xf32>, %y: tensor<i32>):
-    // expected-error @+1 {{expects offsets that follow from constants}}
-    %r = "stablehlo.dynamic_slice"(%x, %y) <{slice_sizes = array<i64: 2>}> : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
+  "func.func"() <{function_type = (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>, %y: tensor<f32>):
+    // expected-error @+1 {{expects integers as offsets but got 'tensor<f32>'}}
+    %r = "stablehlo.dynamic_slice"(%x, %y) <{slice_sizes = array<i64: 2>}> : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
     "func.return"(%r) : (tensor<2xf32>) -> ()
   }) : () -> ()
 }) : () -> ()
 
 // -----
 
-// A gather of integers.
+// A lookup of too many integers.
 "builtin.module"() ({
-  "func.func"() <{function_type = (tensor<4x6xi32>, tensor<3x1xi32>) -> tensor<3x6xi32>, sym_name = "main"}> ({
-  ^bb0(%x: tensor<4x6xi32>, %y: tensor<3x1xi32>):
-    // expected-error @+1 {{expects elements that are floats but got 'tensor<4x6xi32>'}}
-    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<4x6xi32>, tensor<3x1xi32>) -> tensor<3x6xi32>
-    "func.return"(%r) : (tensor<3x6xi32>) -> ()
+  "func.func"() <{function_type = (tensor<65536x2xi32>, tensor<1024x1xi32>) -> tensor<1024x2xi32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<65536x2xi32>, %y: tensor<1024x1xi32>):
+    // expected-error @+1 {{expects floats, or integers of at most 16777216 pairs of a row and an id, but got 65536 and 1024}}
+    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}> : (tensor<65536x2xi32>, tensor<1024x1xi32>) -> tensor<1024x2xi32>
+    "func.return"(%r) : (tensor<1024x2xi32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A gather of integers of a batch.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<3x6xi32>, tensor<3x1xi32>) -> tensor<3xi32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<3x6xi32>, %y: tensor<3x1xi32>):
+    // expected-error @+1 {{expects floats of a batch but got 'tensor<3x6xi32>'}}
+    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<3x6xi32>, tensor<3x1xi32>) -> tensor<3xi32>
+    "func.return"(%r) : (tensor<3xi32>) -> ()
   }) : () -> ()
 }) : () -> ()
 

@@ -13,6 +13,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy  # noqa: E402
+from jax import lax  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
 
 GRID = Mesh(numpy.array(jax.devices()).reshape(2, 2), ("a", "b"))
@@ -34,6 +35,12 @@ def lookup(x, index, take):
 
 def make(take, x, *index):
     return lambda x, *index: lookup(x, index, lambda x, index: take(x, *index)), x, *index
+
+
+def make_written(write, x, update, index):
+    """A loss of two parameters: a tensor and what is written to it."""
+    return (lambda p, index: lookup(p, index, lambda p, index: write(p["x"], p["update"], index)),
+            {"x": x, "update": update}, index)
 
 
 FORMS = {
@@ -67,7 +74,7 @@ FORMS = {
         jax.vmap(lambda x, i: x[:, i]), floats(4, 6, 8, spec=("a", "b")),
         ids([3, 0], [5, 3], [7, 7], [1, 2], spec=("a",))),
     "a_block_of_each": lambda: make(
-        jax.vmap(lambda x, i: jax.lax.dynamic_slice_in_dim(x, i, 3, 0)),
+        jax.vmap(lambda x, i: lax.dynamic_slice_in_dim(x, i, 3, 0)),
         floats(4, 6, 8, spec=("a", None, "b")), ids(3, 0, 5, -2)),
     "a_diagonal": lambda: make(lambda x: jnp.diagonal(x), floats(4, 4, spec=("a", "b"))),
     "tokens_of_a_batch": lambda: make(
@@ -76,6 +83,30 @@ FORMS = {
     "a_choice_of_one": lambda: make(
         lambda x: jnp.take_along_axis(x[..., None], jnp.zeros((4, 6, 1), int), -1),
         floats(4, 6, spec=("a", "b"))),
+    "a_block": lambda: make(
+        lambda x, i: lax.dynamic_slice(x, (i[0], i[1]), (2, 3)), floats(4, 8, spec=("a", "b")),
+        ids(1, 4)),
+    "a_block_beyond": lambda: make(
+        lambda x, i: lax.dynamic_slice_in_dim(x, i[0] + 9, 3, 1), floats(4, 8, spec=("a", "b")),
+        ids(1, 4)),
+    "a_column": lambda: make(
+        lambda x, i: lax.dynamic_index_in_dim(x, i[0] - 3, 1, keepdims=False),
+        floats(4, 8, spec=("a", "b")), ids(1, 4)),
+    "rolled": lambda: make(
+        lambda x, i: jnp.roll(x, i[1], 1), floats(4, 8, spec=("a", "b")), ids(1, 5)),
+    "a_block_written": lambda: make_written(
+        lambda x, u, i: lax.dynamic_update_slice(x, u, (i[0], i[1])),
+        floats(4, 8, spec=("a", "b")), floats(2, 4, spec=("a", "b")), ids(1, 2)),
+    "a_block_written_beyond": lambda: make_written(
+        lambda x, u, i: lax.dynamic_update_slice(x, u, (2, i[1] + 9)),
+        floats(4, 8, spec=("a", "b")), floats(1, 4, spec=(None, "b")), ids(1, 2)),
+    "a_row_written": lambda: make_written(
+        lambda x, u, i: lax.dynamic_update_index_in_dim(x, u, i[0], 1),
+        floats(4, 8, spec=("a", "b")), floats(4, spec=("a",)), ids(5, 2)),
+    "integers": lambda: (
+        lambda t, i: {"rows": t[i], "block": lax.dynamic_slice_in_dim(t, i[1], 2, 1),
+                      "flags": (t > 4)[i], "written": lax.dynamic_update_slice(t, t[:2], (i[1], 1))},
+        ids(*[[3 * i + j for j in range(4)] for i in range(4)], spec=("a", "b")), ids(3, 1)),
 }
 
 
