@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Converter.h"
+#include "SourceBodies.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -14,84 +15,6 @@ using namespace tessera::stablehlo;
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// A reduction by the op of its body.
-struct Reduction {
-  StringRef body;
-  nn::ReduceKind kind;
-  /// Whether it supports booleans; numbers.
-  bool forBools, forNumbers;
-};
-} // namespace
-
-static constexpr Reduction kReductions[] = {
-    {"stablehlo.add", nn::ReduceKind::Sum, false, true},
-    {"stablehlo.maximum", nn::ReduceKind::Max, true, true},
-    {"stablehlo.minimum", nn::ReduceKind::Min, true, true},
-    {"stablehlo.or", nn::ReduceKind::Max, true, false},
-    {"stablehlo.and", nn::ReduceKind::Min, true, false},
-};
-
-/// The reduction whose body is one op on both arguments.
-static const Reduction *matchBody(Region &body, bool isBool) {
-  if (!body.hasOneBlock() || body.front().getNumArguments() != 2 ||
-      body.front().getOperations().size() != 2)
-    return nullptr;
-  Block &block = body.front();
-  Operation &op = block.front(), &last = block.back();
-  bool isWhole = op.getNumResults() == 1 && op.getNumOperands() == 2 &&
-                 last.getNumOperands() == 1 &&
-                 last.getOperand(0) == op.getResult(0) &&
-                 ((op.getOperand(0) == block.getArgument(0) &&
-                   op.getOperand(1) == block.getArgument(1)) ||
-                  (op.getOperand(0) == block.getArgument(1) &&
-                   op.getOperand(1) == block.getArgument(0)));
-  if (!isWhole)
-    return nullptr;
-  const Reduction *found = llvm::find_if(kReductions, [&](const Reduction &r) {
-    return r.body == op.getName().getStringRef() &&
-           (isBool ? r.forBools : r.forNumbers);
-  });
-  return found == std::end(kReductions) ? nullptr : found;
-}
-
-/// Whether a reduction's initial value changes no result.
-static bool isNeutral(Attribute start, nn::ReduceKind kind) {
-  bool isSum = kind == nn::ReduceKind::Sum, isMax = kind == nn::ReduceKind::Max;
-  if (auto real = dyn_cast_or_null<FloatAttr>(start)) {
-    const APFloat &value = real.getValue();
-    return isSum ? value.isZero()
-                 : value.isInfinity() && value.isNegative() == isMax;
-  }
-  auto integer = dyn_cast_or_null<IntegerAttr>(start);
-  if (!integer)
-    return false;
-  const APInt &value = integer.getValue();
-  if (integer.getType().isInteger(1))
-    return value.isZero() == isMax;
-  return isSum   ? value.isZero()
-         : isMax ? value.isMinSignedValue()
-                 : value.isMaxSignedValue();
-}
-
-static Value combine(GraphBuilder &b, nn::ReduceKind kind, Value x, Value y) {
-  bool isFloat = isa<FloatType>(b.typeOf(x).getElementType());
-  bool isBool = b.typeOf(x).getElementType().isInteger(1);
-  switch (kind) {
-  case nn::ReduceKind::Sum:
-    return isFloat ? b.fold<arith::AddFOp>(x, y) : b.fold<arith::AddIOp>(x, y);
-  case nn::ReduceKind::Max:
-    return isFloat  ? b.fold<arith::MaximumFOp>(x, y)
-           : isBool ? b.fold<arith::OrIOp>(x, y)
-                    : b.fold<arith::MaxSIOp>(x, y);
-  case nn::ReduceKind::Min:
-    return isFloat  ? b.fold<arith::MinimumFOp>(x, y)
-           : isBool ? b.fold<arith::AndIOp>(x, y)
-                    : b.fold<arith::MinSIOp>(x, y);
-  }
-  llvm_unreachable("a ReduceKind");
-}
 
 /// Reduces over ascending `dims`; booleans count as 0 and 1.
 static Value reduce(GraphBuilder &b, nn::ReduceKind kind, Value x,
@@ -118,15 +41,20 @@ static Value reduce(GraphBuilder &b, nn::ReduceKind kind, Value x,
 }
 
 static LogicalResult convertReduce(OpConversion &c) {
+  if (c.operands.size() == 4 && c.op->getNumResults() == 2)
+    return convertArgReduce(c);
+  if (c.operands.size() != 2 || c.op->getNumResults() != 1)
+    return c.error() << "expects one tensor, or a tensor and its positions";
   auto dims = c.getIntegers("dimensions");
   if (failed(dims) ||
       failed(c.checkDims(*dims, c.operandType(0).getRank(), "dimensions")))
     return failure();
   llvm::sort(*dims);
   RankedTensorType type = c.operandType(0), start = c.operandType(1);
-  const Reduction *reduction = c.op->getNumRegions() == 1
-                                   ? matchBody(c.op->getRegion(0), c.isBool())
-                                   : nullptr;
+  const Reduction *reduction =
+      c.op->getNumRegions() == 1
+          ? matchReduction(c.op->getRegion(0), c.isBool())
+          : nullptr;
   if (!reduction)
     return c.error() << "expects a reduction by add, maximum, minimum, and, or";
   if (start != type.clone(ArrayRef<int64_t>()))
@@ -277,7 +205,8 @@ static LogicalResult convertDot(OpConversion &c) {
 }
 
 void tessera::stablehlo::addReductionHandlers(HandlerTable &t) {
-  t.add("stablehlo.reduce", 2, convertReduce);
+  t.add("stablehlo.reduce", HandlerTable::kAny, convertReduce,
+        HandlerTable::kAny);
   t.add("stablehlo.dot_general", 2, convertDotGeneral);
   t.add("stablehlo.dot", 2, convertDot);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Converter.h"
+#include "Indices.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -116,6 +117,21 @@ static LogicalResult convertSlice(OpConversion &c) {
   return c.yield(c.b.slice(c.operands[0], starts, sizes, strides));
 }
 
+static LogicalResult convertReverse(OpConversion &c) {
+  auto dims = c.getIntegers("dimensions");
+  RankedTensorType type = c.operandType(0);
+  if (failed(dims) || failed(c.checkDims(*dims, type.getRank(), "dimensions")))
+    return failure();
+  Value x = c.operands[0];
+  for (int64_t dim : *dims) {
+    int64_t size = type.getDimSize(dim);
+    if (failed(checkLookUp(c, x, size, size)))
+      return failure();
+    x = reverse(c.b, x, dim);
+  }
+  return c.yield(x);
+}
+
 static LogicalResult convertConcatenate(OpConversion &c) {
   if (c.operands.empty())
     return c.error() << "expects an operand";
@@ -149,25 +165,6 @@ static LogicalResult convertConcatenate(OpConversion &c) {
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// Pads `x` with `count` elements of `value` before or after it along `dim`; a
-/// negative count removes elements.
-static Value padSide(GraphBuilder &b, Value x, Value value, int64_t dim,
-                     int64_t count, bool before) {
-  SmallVector<int64_t> sizes(b.typeOf(x).getShape());
-  if (count == 0)
-    return x;
-  if (count < 0) {
-    SmallVector<int64_t> offsets(sizes.size(), 0), ones(sizes.size(), 1);
-    offsets[dim] = before ? -count : 0;
-    sizes[dim] += count;
-    return b.slice(x, offsets, sizes, ones);
-  }
-  sizes[dim] = count;
-  Value block = b.broadcast(value, sizes, {});
-  Value both[] = {before ? block : x, before ? x : block};
-  return b.make<tensor::ConcatOp>(dim, both);
-}
-
 /// Larger paddings make no valid tensor.
 static constexpr int64_t kMaxPadding = int64_t(1) << 48;
 
@@ -180,17 +177,23 @@ static LogicalResult convertPad(OpConversion &c) {
   ArrayRef<int64_t> shape = c.operandType(0).getShape();
   if (low.size() != shape.size() || high.size() != shape.size() ||
       interior.size() != shape.size() ||
-      llvm::any_of(interior, [](int64_t n) { return n != 0; }) ||
+      llvm::any_of(interior,
+                   [](int64_t n) { return n < 0 || n > kMaxPadding; }) ||
       c.operandType(1) != c.operandType(0).clone(ArrayRef<int64_t>()))
     return c.error() << "expects padding of " << shape.size()
-                     << " dimensions at their ends, by one element";
+                     << " dimensions by one element";
   Value x = c.operands[0];
-  for (auto [dim, before, after] : llvm::enumerate(low, high)) {
+  for (auto [dim, before, after, between] :
+       llvm::enumerate(low, high, interior)) {
     int64_t size = shape[dim];
+    if (between > kMaxPadding / size)
+      return c.error() << "expects at most 2^48 elements between others";
+    size += (size - 1) * between;
     if (std::max(before, after) > kMaxPadding ||
         std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0) <= -size)
       return c.error() << "expects padding that leaves elements but got "
                        << before << " and " << after << " of " << size;
+    x = dilate(c.b, x, c.operands[1], dim, between);
     x = padSide(c.b, x, c.operands[1], dim, before, /*before=*/true);
     x = padSide(c.b, x, c.operands[1], dim, after, /*before=*/false);
   }
@@ -204,6 +207,7 @@ void tessera::stablehlo::addShapeHandlers(HandlerTable &t) {
   t.add("stablehlo.transpose", 1, convertTranspose);
   t.add("stablehlo.reshape", 1, convertReshape);
   t.add("stablehlo.slice", 1, convertSlice);
+  t.add("stablehlo.reverse", 1, convertReverse);
   t.add("stablehlo.concatenate", HandlerTable::kAny, convertConcatenate);
   t.add("stablehlo.pad", 2, convertPad);
 }

@@ -111,6 +111,8 @@ Converter::Converter(ModuleOp module, const SourceMesh &mesh,
   addShapeHandlers(table);
   addBlockHandlers(table);
   addReductionHandlers(table);
+  addOrderHandlers(table);
+  addWindowHandlers(table);
   addGatherHandlers(table);
   addControlHandlers(table);
   addExpertHandlers(table);

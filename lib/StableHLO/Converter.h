@@ -110,9 +110,14 @@ void addElementwiseHandlers(HandlerTable &table);
 void addShapeHandlers(HandlerTable &table);
 void addBlockHandlers(HandlerTable &table);
 void addReductionHandlers(HandlerTable &table);
+void addOrderHandlers(HandlerTable &table);
+void addWindowHandlers(HandlerTable &table);
 void addGatherHandlers(HandlerTable &table);
 void addControlHandlers(HandlerTable &table);
 void addExpertHandlers(HandlerTable &table);
+
+/// Converts a reduction of a tensor and its positions: an argmax or an argmin.
+mlir::LogicalResult convertArgReduce(OpConversion &c);
 
 /// Converts a custom call that is `nn.experts`.
 mlir::LogicalResult convertExperts(OpConversion &c);

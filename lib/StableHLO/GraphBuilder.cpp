@@ -142,3 +142,38 @@ Value GraphBuilder::slice(Value x, ArrayRef<int64_t> offsets,
   return make<tensor::ExtractSliceOp>(type, x, fixed(offsets), fixed(sizes),
                                       fixed(strides));
 }
+
+Value tessera::stablehlo::padSide(GraphBuilder &b, Value x, Value value,
+                                  int64_t dim, int64_t count, bool before) {
+  SmallVector<int64_t> sizes(b.typeOf(x).getShape());
+  if (count == 0)
+    return x;
+  if (count < 0) {
+    SmallVector<int64_t> offsets(sizes.size(), 0), ones(sizes.size(), 1);
+    offsets[dim] = before ? -count : 0;
+    sizes[dim] += count;
+    return b.slice(x, offsets, sizes, ones);
+  }
+  sizes[dim] = count;
+  Value block = b.broadcast(value, sizes, {});
+  Value both[] = {before ? block : x, before ? x : block};
+  return b.make<tensor::ConcatOp>(dim, both);
+}
+
+Value tessera::stablehlo::dilate(GraphBuilder &b, Value x, Value value,
+                                 int64_t dim, int64_t count) {
+  SmallVector<int64_t> sizes(b.typeOf(x).getShape());
+  int64_t size = sizes[dim];
+  if (count == 0 || size == 1)
+    return x;
+  // Each element is followed by a block; the last block goes.
+  sizes.insert(sizes.begin() + dim + 1, 1);
+  Value elements = b.reshape(x, sizes);
+  sizes[dim + 1] = count;
+  Value both[] = {elements, b.broadcast(value, sizes, {})};
+  Value pairs = b.make<tensor::ConcatOp>(dim + 1, both);
+  sizes.erase(sizes.begin() + dim + 1);
+  sizes[dim] = size * (1 + count);
+  return padSide(b, b.reshape(pairs, sizes), value, dim, -count,
+                 /*before=*/false);
+}

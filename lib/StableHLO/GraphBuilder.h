@@ -46,6 +46,13 @@ struct GraphBuilder : ElementwiseBuilder {
   Value constant(mlir::RankedTensorType type, mlir::Attribute element);
 };
 
+/// Pads `x` with `count` elements of `value` before or after it along `dim`; a
+/// negative count removes elements.
+Value padSide(GraphBuilder &b, Value x, Value value, int64_t dim, int64_t count,
+              bool before);
+/// Puts `count` elements of `value` between any two of `x` along `dim`.
+Value dilate(GraphBuilder &b, Value x, Value value, int64_t dim, int64_t count);
+
 /// The value of a constant; null for other values.
 mlir::DenseElementsAttr getConstant(Value value);
 /// The element of a splat constant; null for other values.

@@ -146,3 +146,22 @@ Value tessera::stablehlo::takeRows(GraphBuilder &b, Value x, int64_t dim,
   shape[0] = count;
   return b.transpose(b.reshape(rows, shape), back);
 }
+
+Value tessera::stablehlo::reverse(GraphBuilder &b, Value x, int64_t dim) {
+  int64_t size = b.typeOf(x).getDimSize(dim);
+  if (size == 1)
+    return x;
+  if (auto broadcast = x.getDefiningOp<nn::BroadcastOp>()) {
+    const int64_t *from = llvm::find(broadcast.getDims(), dim);
+    if (from == broadcast.getDims().end())
+      return x;
+    Value list =
+        reverse(b, broadcast.getX(), from - broadcast.getDims().begin());
+    return b.broadcast(list, b.typeOf(x).getShape(), broadcast.getDims());
+  }
+  auto count = RankedTensorType::get(
+      size, b.b.getIntegerType(llvm::isInt<32>(size) ? 32 : 64));
+  Value iota = b.make<nn::IotaOp>(count, Value(), nn::ZigzagAttr());
+  return takeRows(b, x, dim,
+                  b.fold<arith::SubIOp>(b.splat(iota, double(size - 1)), iota));
+}

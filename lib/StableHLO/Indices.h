@@ -41,6 +41,9 @@ Value lookUpRows(GraphBuilder &b, Value table, Value ids);
 /// The slices of `x` at `ids`, a list of positions in range, along `dim`.
 Value takeRows(GraphBuilder &b, Value x, int64_t dim, Value ids);
 
+/// The elements along `dim` in the reverse order.
+Value reverse(GraphBuilder &b, Value x, int64_t dim);
+
 } // namespace tessera::stablehlo
 
 #endif // TESSERA_LIB_STABLEHLO_INDICES_H

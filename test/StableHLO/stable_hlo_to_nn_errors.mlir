@@ -253,6 +253,139 @@
 
 // -----
 
+// A sort of integers.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xi32>) -> (tensor<4xi32>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<4xi32>):
+    // expected-error @+1 {{expects floats that are sorted by LT or GT, of which zeros are equal and NaN is above all, but got 'tensor<4xi32>'}}
+    %r = "stablehlo.sort"(%x0) <{dimension = 0 : i64}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %p = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      "stablehlo.return"(%p) : (tensor<i1>) -> ()
+    }) : (tensor<4xi32>) -> tensor<4xi32>
+    "func.return"(%r) : (tensor<4xi32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A sort in total order, in which zeros differ.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> (tensor<4xf32>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<4xf32>):
+    // expected-error @+1 {{expects floats that are sorted by LT or GT, of which zeros are equal and NaN is above all, but got 'tensor<4xf32>'}}
+    %r = "stablehlo.sort"(%x0) <{dimension = 0 : i64}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = "stablehlo.compare"(%a, %b) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      "stablehlo.return"(%p) : (tensor<i1>) -> ()
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Integers of their own beside the keys.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<2x4xf32>, tensor<2x4xi32>) -> (tensor<2x4xi32>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<2x4xf32>, %x1: tensor<2x4xi32>):
+    // expected-error @+1 {{expects floats, or one list of integers for all rows, beside the keys but got 'tensor<2x4xi32>'}}
+    %r:2 = "stablehlo.sort"(%x0, %x1) <{dimension = 1 : i64}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+      %p = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      "stablehlo.return"(%p) : (tensor<i1>) -> ()
+    }) : (tensor<2x4xf32>, tensor<2x4xi32>) -> (tensor<2x4xf32>, tensor<2x4xi32>)
+    "func.return"(%r#1) : (tensor<2x4xi32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A reduction of two tensors that is no argmax.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<4xf32>, %x1: tensor<4xi32>, %x2: tensor<f32>, %x3: tensor<i32>):
+    // expected-error @+1 {{expects a reduction of two tensors that is an argmax or an argmin along one dimension}}
+    %r:2 = "stablehlo.reduce"(%x0, %x1, %x2, %x3) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%a: tensor<f32>, %i: tensor<i32>, %b: tensor<f32>, %j: tensor<i32>):
+      %p = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %q = "stablehlo.add"(%i, %j) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      "stablehlo.return"(%p, %q) : (tensor<f32>, tensor<i32>) -> ()
+    }) : (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+    "func.return"(%r#0, %r#1) : (tensor<f32>, tensor<i32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A window of many elements.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<32xf32>) -> (tensor<16xf32>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<32xf32>):
+    %s = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+    // expected-error @+1 {{expects a cumulative reduction, or windows of at most 16 elements inside the tensor}}
+    %r = "stablehlo.reduce_window"(%x0, %s) <{window_dimensions = array<i64: 17>, padding = dense<[[0, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%p) : (tensor<f32>) -> ()
+    }) : (tensor<32xf32>, tensor<f32>) -> tensor<16xf32>
+    "func.return"(%r) : (tensor<16xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A window that starts with 1.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<32xf32>) -> (tensor<31xf32>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<32xf32>):
+    %s = "stablehlo.constant"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
+    // expected-error @+1 {{expects a reduction by add, maximum or minimum that starts with its neutral element}}
+    %r = "stablehlo.reduce_window"(%x0, %s) <{window_dimensions = array<i64: 2>, padding = dense<[[0, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%p) : (tensor<f32>) -> ()
+    }) : (tensor<32xf32>, tensor<f32>) -> tensor<31xf32>
+    "func.return"(%r) : (tensor<31xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A window by another op.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<32xf32>) -> (tensor<31xf32>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<32xf32>):
+    %s = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+    // expected-error @+1 {{expects a reduction by add, maximum or minimum that starts with its neutral element}}
+    %r = "stablehlo.reduce_window"(%x0, %s) <{window_dimensions = array<i64: 2>, padding = dense<[[0, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = "stablehlo.power"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%p) : (tensor<f32>) -> ()
+    }) : (tensor<32xf32>, tensor<f32>) -> tensor<31xf32>
+    "func.return"(%r) : (tensor<31xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Padding that removes elements.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<32xf32>) -> (tensor<30xf32>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<32xf32>):
+    %s = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+    // expected-error @+1 {{expects padding that adds elements but got -1}}
+    %r = "stablehlo.reduce_window"(%x0, %s) <{window_dimensions = array<i64: 2>, padding = dense<[[-1, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%p) : (tensor<f32>) -> ()
+    }) : (tensor<32xf32>, tensor<f32>) -> tensor<30xf32>
+    "func.return"(%r) : (tensor<30xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
 // A call of an unknown function.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({

@@ -1,4 +1,4 @@
-"""Losses of rows at run-time indices, over 2 x 2 devices: python jax_indices.py COMPILER FOLDER
+"""Rows at run-time indices, orders and windows, over 2 x 2 devices: python jax_indices.py COMPILER FOLDER
 imports each of them, compares it with JAX, and its program over the devices with the graph."""
 
 import contextlib
@@ -42,6 +42,27 @@ def make_written(write, x, update, index):
     return (lambda p, index: lookup(p, index, lambda p, index: write(p["x"], p["update"], index)),
             {"x": x, "update": update}, index)
 
+
+def ties():
+    """Rows with equal elements."""
+    rows = jnp.array([[1, 1, 2, 2, 2, 0, 3, 3], [3, 2, 1, 3, 2, 1, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1],
+                      [5, 4, 3, 2, 2, 3, 4, 5]], jnp.float32)
+    return jax.device_put(rows, NamedSharding(GRID, P("a", "b")))
+
+
+def corners():
+    """Rows with zeros of both signs, infinities and NaN."""
+    nan, inf = jnp.nan, jnp.inf
+    rows = jnp.array([[1, 0, -0.0, nan], [-0.0, 0, nan, nan], [-inf, -inf, -inf, -inf],
+                      [inf, 3, -inf, inf]], jnp.float32)
+    return jax.device_put(rows, NamedSharding(GRID, P("a", "b")))
+
+
+def make_integers(results, x):
+    return lambda x: results(x), x
+
+
+GRID_OF_FLOATS = floats(4, 8, spec=("a", "b"))
 
 FORMS = {
     "rows_of_the_last_dimension": lambda: make(
@@ -103,6 +124,33 @@ FORMS = {
     "a_row_written": lambda: make_written(
         lambda x, u, i: lax.dynamic_update_index_in_dim(x, u, i[0], 1),
         floats(4, 8, spec=("a", "b")), floats(4, spec=("a",)), ids(5, 2)),
+    "flipped": lambda: make(lambda x: x[::-1, ::-1], GRID_OF_FLOATS),
+    "sums": lambda: make(lambda x: jnp.cumsum(x, 1), GRID_OF_FLOATS),
+    "sums_from_the_end": lambda: make(
+        lambda x: lax.cumsum(x, 0, reverse=True), GRID_OF_FLOATS),
+    "many_sums": lambda: make(lambda x: jnp.cumsum(x), floats(4100)),
+    "products": lambda: make(lambda x: jnp.cumprod(x, 1), GRID_OF_FLOATS),
+    "products_of_seven": lambda: make(
+        lambda x: lax.cumprod(x, 1, reverse=True), floats(4, 7, spec=("a",))),
+    "largest_so_far": lambda: make(lambda x: lax.cummax(x, 1), ties()),
+    "smallest_from_the_end": lambda: make(lambda x: lax.cummin(x, 1, reverse=True), ties()),
+    "logarithms_of_sums": lambda: make(lambda x: lax.cumlogsumexp(x, 1), GRID_OF_FLOATS),
+    "pools": lambda: make(
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 3), (1, 2), "SAME"), ties()),
+    "means": lambda: make(
+        lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2), (1, 1), ((0, 0), (1, 2)), (1, 2),
+                                    (1, 3)), GRID_OF_FLOATS),
+    "padded_inside": lambda: make(
+        lambda x: lax.pad(x, 1.0, ((1, -1, 0), (1, 2, 2))), GRID_OF_FLOATS),
+    "sorted_rows": lambda: make(lambda x: jnp.sort(x, axis=1), ties()),
+    "sorted_columns": lambda: make(lambda x: jnp.sort(x, axis=0, descending=True), ties()),
+    "sorted_pairs": lambda: make_written(
+        lambda x, u, i: lax.sort((x, u), num_keys=1)[1], ties(), GRID_OF_FLOATS, ids(0)),
+    "orders": lambda: make_integers(
+        lambda x: {"ascending": jnp.argsort(x), "descending": jnp.argsort(x, descending=True),
+                   "first": jnp.argmax(x, 1), "last": jnp.argmin(x, 0), "values": jnp.sort(x),
+                   "sums": jnp.cumsum(jnp.argsort(x), 0), "back": jnp.argsort(x)[:, ::-1],
+                   "greatest": lax.cummax(jnp.argsort(x), 1)}, corners()),
     "integers": lambda: (
         lambda t, i: {"rows": t[i], "block": lax.dynamic_slice_in_dim(t, i[1], 2, 1),
                       "flags": (t > 4)[i], "written": lax.dynamic_update_slice(t, t[:2], (i[1], 1))},
