@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Evaluate.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Interfaces/Limits.h"
+#include "tessera/Raise/Evaluate.h"
 #include "tessera/Raise/Passes.h"
 
 #include "llvm/ADT/SetVector.h"

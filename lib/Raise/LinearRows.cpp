@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LinearRows.h"
-#include "Evaluate.h"
 #include "TensorTypes.h"
+#include "tessera/Raise/Evaluate.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"

@@ -9,11 +9,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "RaiseAttention.h"
-#include "Evaluate.h"
 #include "FoldShapes.h"
 #include "MoveConstraints.h"
 #include "RowTrial.h"
 #include "TensorTypes.h"
+#include "tessera/Raise/Evaluate.h"
 
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"

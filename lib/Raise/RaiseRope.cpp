@@ -13,9 +13,9 @@
 
 #include "RaiseRope.h"
 #include "EraseUnused.h"
-#include "Evaluate.h"
 #include "LinearRows.h"
 #include "MoveConstraints.h"
+#include "tessera/Raise/Evaluate.h"
 
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"

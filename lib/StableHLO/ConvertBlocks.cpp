@@ -45,7 +45,7 @@ static FailureOr<TensorBlock> findBlock(OpConversion &c, ArrayRef<Value> starts,
     RankedTensorType type = c.b.typeOf(start);
     if (type.getRank() != 0 || !isa<IntegerType>(type.getElementType()))
       return c.error() << "expects integers as offsets but got " << type;
-    std::optional<int64_t> offset = getInteger(start);
+    std::optional<int64_t> offset = evaluateInteger(start);
     block.offsets.push_back(
         std::clamp<int64_t>(offset.value_or(0), 0, size - part));
     if (!offset && part != size)

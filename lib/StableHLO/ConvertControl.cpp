@@ -10,6 +10,8 @@
 
 #include "Converter.h"
 
+#include "tessera/Raise/Evaluate.h"
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
@@ -36,6 +38,18 @@ static LogicalResult convertBarrier(OpConversion &c) {
   return c.yield(c.operands);
 }
 
+/// Replaces numbers that follow from constants by constants, so that what a
+/// loop counts does not depend on all its trips.
+static void foldNumbers(OpConversion &c, MutableArrayRef<Value> state) {
+  for (Value &value : state) {
+    if (c.b.typeOf(value).getNumElements() != 1 || getConstant(value))
+      continue;
+    if (interp::TensorRef number = evaluateConstant(value))
+      value = c.b.make<arith::ConstantOp>(
+          cast<TypedAttr>(Attribute(toAttribute(*number))));
+  }
+}
+
 /// Repeats the body while the condition is true.
 static LogicalResult convertWhile(OpConversion &c) {
   if (c.op->getNumRegions() != 2)
@@ -47,7 +61,7 @@ static LogicalResult convertWhile(OpConversion &c) {
                                        condition)))
       return failure();
     std::optional<int64_t> goesOn =
-        condition.size() == 1 ? getInteger(condition[0]) : std::nullopt;
+        condition.size() == 1 ? evaluateInteger(condition[0]) : std::nullopt;
     if (!goesOn)
       return c.error() << "expects a number of trips that follows from "
                           "constants";
@@ -56,13 +70,14 @@ static LogicalResult convertWhile(OpConversion &c) {
     if (failed(c.converter.convertBody(c.op, c.op->getRegion(1), state, next)))
       return failure();
     state = next;
+    foldNumbers(c, state);
   }
 }
 
 /// Enters the branch that a constant selects; `case` takes the last branch for
 /// a number out of range.
 static LogicalResult convertBranch(OpConversion &c) {
-  std::optional<int64_t> chosen = getInteger(c.operands[0]);
+  std::optional<int64_t> chosen = evaluateInteger(c.operands[0]);
   int64_t branches = c.op->getNumRegions();
   if (!chosen || branches == 0)
     return c.error() << "expects a branch that follows from constants";

@@ -8,6 +8,7 @@
 #include "GraphBuilder.h"
 
 #include "mlir/IR/Matchers.h"
+#include "tessera/Raise/Evaluate.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -33,6 +34,19 @@ std::optional<int64_t> tessera::stablehlo::getInteger(Value value) {
   return integer.getType().isInteger(1)
              ? int64_t(integer.getValue().getBoolValue())
              : integer.getValue().getSExtValue();
+}
+
+std::optional<int64_t> tessera::stablehlo::evaluateInteger(Value value) {
+  RankedTensorType type = GraphBuilder::typeOf(value);
+  if (type.getNumElements() != 1 || !isa<IntegerType>(type.getElementType()))
+    return std::nullopt;
+  if (std::optional<int64_t> integer = getInteger(value))
+    return integer;
+  interp::TensorRef tensor = evaluateConstant(value);
+  if (!tensor)
+    return std::nullopt;
+  int64_t number = (*tensor)[0].i;
+  return type.getElementType().isInteger(1) ? int64_t(number != 0) : number;
 }
 
 Value tessera::stablehlo::stripShape(Value x) {

@@ -59,6 +59,8 @@ mlir::DenseElementsAttr getConstant(Value value);
 mlir::Attribute getSplat(Value value);
 /// The element of a constant integer with a single element.
 std::optional<int64_t> getInteger(Value value);
+/// The element of an integer with a single element that follows from constants.
+std::optional<int64_t> evaluateInteger(Value value);
 /// Strips reshapes and casts of shape that keep every element.
 Value stripShape(Value x);
 

@@ -207,9 +207,8 @@ def check(compiler: str, graph: pathlib.Path, outputs: Sequence[str], computed: 
         folder = pathlib.Path(name)
         (folder / "inputs").mkdir()
         for own, parameter in arguments.items():
-            weight = numpy.ascontiguousarray(computed.weights[parameter.tensor])
-            numpy.save(folder / "inputs" / f"{own}.npy",
-                       numpy.array(view_of(weight, parameter), order="C"))
+            view = view_of(computed.weights[parameter.tensor], parameter)
+            numpy.save(folder / "inputs" / f"{own}.npy", numpy.array(view, order="C"))
         for own, array in computed.inputs.items():
             numpy.save(folder / "inputs" / f"{own}.npy", array)
         results = interpret(compiler, graph, folder, ["--forward"])

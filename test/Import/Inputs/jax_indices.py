@@ -58,7 +58,15 @@ def corners():
     return jax.device_put(rows, NamedSharding(GRID, P("a", "b")))
 
 
-def make_integers(results, x):
+def branches(x):
+    """A branch of each step, by numbers that a loop counts or reads from a list."""
+    def step(x, n):
+        x = lax.cond(n[0] % 2 == 0, lambda x: 2 * x, lambda x: x + 1, x)
+        return lax.switch(n[1], [jnp.sin, jnp.cos, lambda x: x * x], x), None
+    return lax.scan(step, x, (jnp.arange(4), jnp.array([2, 0, 1, 7])))[0]
+
+
+def make_results(results, x):
     return lambda x: results(x), x
 
 
@@ -146,11 +154,15 @@ FORMS = {
     "sorted_columns": lambda: make(lambda x: jnp.sort(x, axis=0, descending=True), ties()),
     "sorted_pairs": lambda: make_written(
         lambda x, u, i: lax.sort((x, u), num_keys=1)[1], ties(), GRID_OF_FLOATS, ids(0)),
-    "orders": lambda: make_integers(
+    "orders": lambda: make_results(
         lambda x: {"ascending": jnp.argsort(x), "descending": jnp.argsort(x, descending=True),
                    "first": jnp.argmax(x, 1), "last": jnp.argmin(x, 0), "values": jnp.sort(x),
                    "sums": jnp.cumsum(jnp.argsort(x), 0), "back": jnp.argsort(x)[:, ::-1],
                    "greatest": lax.cummax(jnp.argsort(x), 1)}, corners()),
+    "branches_of_a_scan": lambda: make(branches, floats(4, 8, spec=("a", "b"))),
+    "counted_by_floats": lambda: make_results(
+        lambda x: {"x": lax.while_loop(lambda c: c[0] < 1, lambda c: (c[0] + 0.0025, c[1] + 0.5),
+                                       (0.0, x))[1]}, floats(4, 8, spec=("a", "b"))),
     "integers": lambda: (
         lambda t, i: {"rows": t[i], "block": lax.dynamic_slice_in_dim(t, i[1], 2, 1),
                       "flags": (t > 4)[i], "written": lax.dynamic_update_slice(t, t[:2], (i[1], 1))},

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_RAISE_EVALUATE_H
-#define TESSERA_LIB_RAISE_EVALUATE_H
+#ifndef TESSERA_RAISE_EVALUATE_H
+#define TESSERA_RAISE_EVALUATE_H
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/Operation.h"
@@ -35,4 +35,4 @@ mlir::DenseElementsAttr toAttribute(const interp::Tensor &tensor);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_RAISE_EVALUATE_H
+#endif // TESSERA_RAISE_EVALUATE_H
