@@ -9,6 +9,8 @@
 #include "FoldShapes.h"
 #include "TensorTypes.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 using namespace mlir;
 using namespace tessera;
 
@@ -122,8 +124,8 @@ struct UnitsAgain : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
-/// Moves an elementwise op before the broadcasts of all its operands; splat
-/// constants fit any shape.
+/// Moves an elementwise op before the broadcasts of all its operands, if no
+/// operand has some dimension; splat constants fit any shape.
 struct ElementwiseOfBroadcasts : RewritePattern {
   ElementwiseOfBroadcasts(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -131,25 +133,42 @@ struct ElementwiseOfBroadcasts : RewritePattern {
                                 PatternRewriter &rewriter) const override {
     if (!isPlainElementwise(op))
       return failure();
+    RankedTensorType type = typeOf(op->getResult(0));
+    llvm::SmallBitVector isKept(type.getRank());
+    bool isSame = true;
     nn::BroadcastOp first;
     for (Value operand : op->getOperands()) {
       auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
-      if (broadcast && !first)
-        first = broadcast;
-      bool isSame = broadcast && broadcast.getDims() == first.getDims() &&
-                    typeOf(broadcast.getX()).getShape() ==
-                        typeOf(first.getX()).getShape();
-      if (!isSame && !isSplat(operand))
+      if (!broadcast && !isSplat(operand))
         return failure();
+      if (!broadcast)
+        continue;
+      first = first ? first : broadcast;
+      isSame &= broadcast.getDims() == first.getDims();
+      for (int64_t dim : broadcast.getDims())
+        isKept.set(dim);
     }
-    if (!first)
+    if (!first || (isKept.all() && !isSame))
       return failure();
-    Value before = resizeElementwise(
-        rewriter, op, typeOf(first.getX()).getShape(), [](Value operand) {
-          return operand.getDefiningOp<nn::BroadcastOp>().getX();
+    SmallVector<int64_t> kept, shape, place(type.getRank());
+    for (unsigned dim : isKept.set_bits()) {
+      place[dim] = kept.size();
+      kept.push_back(dim);
+      shape.push_back(type.getDimSize(dim));
+    }
+    Value before =
+        resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {
+          auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
+          SmallVector<int64_t> dims;
+          for (int64_t dim : broadcast.getDims())
+            dims.push_back(place[dim]);
+          if (dims.size() == kept.size())
+            return broadcast.getX();
+          return nn::BroadcastOp::create(rewriter, op->getLoc(),
+                                         typeOf(operand).clone(shape),
+                                         broadcast.getX(), dims);
         });
-    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, typeOf(op->getResult(0)),
-                                                 before, first.getDims());
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, type, before, kept);
     return success();
   }
 };

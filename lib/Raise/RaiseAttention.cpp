@@ -316,19 +316,24 @@ static Value restore(OpBuilder &b, Location loc, Value x, StringRef order,
   return arrange(b, loc, x, kept, letters);
 }
 
-/// Strips positive scalar factors from `x`, before or after reshapes, and
-/// multiplies them into `scale`.
+/// Strips positive scalar factors and divisors from `x`, before or after
+/// reshapes, and multiplies them into `scale`.
 static Value peelScale(Value x, double &scale) {
   auto isFactor = [](std::optional<double> number) {
     return number && *number > 0 && std::isfinite(*number);
   };
-  while (auto mul = x.getDefiningOp<arith::MulFOp>()) {
-    std::optional<double> left = getNumber(mul.getLhs());
-    std::optional<double> right = getNumber(mul.getRhs());
+  while (true) {
+    auto mul = x.getDefiningOp<arith::MulFOp>();
+    auto div = x.getDefiningOp<arith::DivFOp>();
+    if (!mul && !div)
+      break;
+    Operation *op = x.getDefiningOp();
+    std::optional<double> left = mul ? getNumber(mul.getLhs()) : std::nullopt;
+    std::optional<double> right = getNumber(op->getOperand(1));
     if (!isFactor(left) && !isFactor(right))
       return x;
-    scale *= isFactor(right) ? *right : *left;
-    x = isFactor(right) ? mul.getLhs() : mul.getRhs();
+    scale *= div ? 1 / *right : isFactor(right) ? *right : *left;
+    x = op->getOperand(isFactor(right) ? 0 : 1);
   }
   Operation *op = x.getDefiningOp();
   if (!isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp,

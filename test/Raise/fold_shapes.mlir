@@ -34,6 +34,23 @@ func.func @outer(%x: tensor<8xf32>, %y: tensor<16xf32>) -> tensor<8x16xf32> {
 
 // -----
 
+// A dimension that no operand has comes after the op.
+// CHECK-LABEL: @batch_of_masks
+// CHECK: arith.cmpi sge, {{.*}} : tensor<8x8xi32>
+// CHECK-NEXT: %[[MASK:.+]] = arith.uitofp {{.*}} : tensor<8x8xi1> to tensor<8x8xf32>
+// CHECK-NEXT: nn.broadcast %[[MASK]] dims [2, 3] : tensor<8x8xf32> -> tensor<2x3x8x8xf32>
+func.func @batch_of_masks() -> tensor<2x3x8x8xf32> {
+  %0 = nn.iota : tensor<8xi32>
+  %1 = nn.broadcast %0 dims [1] : tensor<8xi32> -> tensor<2x8x8xi32>
+  %2 = nn.broadcast %0 dims [2] : tensor<8xi32> -> tensor<2x8x8xi32>
+  %3 = arith.cmpi sge, %1, %2 : tensor<2x8x8xi32>
+  %4 = arith.uitofp %3 : tensor<2x8x8xi1> to tensor<2x8x8xf32>
+  %5 = nn.broadcast %4 dims [0, 2, 3] : tensor<2x8x8xf32> -> tensor<2x3x8x8xf32>
+  return %5 : tensor<2x3x8x8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @reduce
 // CHECK-SAME: %[[X:.+]]: tensor<8x4xf32>
 // CHECK-NEXT: %[[SUM:.+]] = nn.reduce <sum> %[[X]] dims [1] : tensor<8x4xf32> -> tensor<8xf32>

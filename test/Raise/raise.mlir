@@ -473,6 +473,23 @@ func.func @attention_scaled_queries(%arg0: tensor<2x8x12xf32> {nn.input = "q"}, 
 
 // -----
 
+// Queries that are divided, as flax does.
+// CHECK-LABEL: @attention_divided_queries(
+// CHECK: %[[Q:.+]] = tensor.expand_shape %arg0
+// CHECK-NOT: arith.divf
+// CHECK: nn.attention scale 2.5{{0*}}e-01
+func.func @attention_divided_queries(%arg0: tensor<2x8x12xf32> {nn.input = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<4.0> : tensor<2x8x12xf32>
+  %0 = arith.divf %arg0, %cst : tensor<2x8x12xf32>
+  %1 = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [2, 8, 3, 4] : tensor<2x8x12xf32> into tensor<2x8x3x4xf32>
+  %2 = nn.einsum "adbc,aebc->abde" %1, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
+  %3 = nn.softmax %2 dim 3 : tensor<2x3x8x8xf32>
+  %4 = nn.einsum "acbd,abec->aebd" %arg2, %3 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
+  return %4 : tensor<2x8x3x4xf32>
+}
+
+// -----
+
 // One mask hides later keys, another one those before a window.
 // CHECK-LABEL: @attention_two_masks(
 // CHECK: nn.attention causal window 3 scale 1.0
