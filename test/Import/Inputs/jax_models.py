@@ -165,6 +165,39 @@ def make_flax_norm():
         IDS
 
 
+# flax's masks: comparisons as floats, multiplied or joined by a minimum, or as booleans.
+
+
+def flax_mask(tokens, kind):
+    positions = jnp.broadcast_to(jnp.arange(SEQ, dtype=jnp.int32), tokens.shape)
+    causal = jnp.expand_dims(positions[:, :, None] >= positions[:, None, :], -3)
+    if kind == "booleans":
+        return jnp.logical_and(causal, jnp.ones_like(causal))
+    if kind == "integers":
+        return jnp.minimum(causal.astype(jnp.int32), 1) != 0
+    return causal.astype(jnp.float32) != 0
+
+
+def flax_attention(x, p, mask):
+    q, k, v = (jnp.einsum("bsd,dhk->bshk", x, p[name]) for name in "qkv")
+    scores = jnp.einsum("bshk,bthk->bhst", q / jnp.sqrt(q.shape[-1]).astype(q.dtype), k)
+    weights = jax.nn.softmax(jnp.where(mask, scores, jnp.finfo(scores.dtype).min))
+    return jnp.einsum("bshk,hkd->bsd", jnp.einsum("bhst,bthk->bshk", weights, v), p["out"])
+
+
+def make_flax_masks():
+    def loss(p, tokens, labels):
+        x = p["embedding"][tokens]
+        for kind in ("floats", "booleans", "integers"):
+            x = x + flax_attention(x, p[kind], flax_mask(tokens, kind))
+        logits = x @ p["embedding"].T
+        chosen = jnp.take_along_axis(logits, labels[..., None], axis=-1).squeeze(-1)
+        return (jax.nn.logsumexp(logits, axis=-1) - chosen).mean()
+    heads = {name: shape(WIDTH, HEADS, SIZE) for name in "qkv"} | {"out": shape(HEADS, SIZE, WIDTH)}
+    return loss, {"embedding": shape(VOCAB, WIDTH), "floats": heads, "booleans": heads,
+                  "integers": heads}, IDS, IDS
+
+
 # Functions at the corners of their gradients, and results that are nearly 0.
 
 
