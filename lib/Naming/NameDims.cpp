@@ -286,7 +286,10 @@ void NameDimsPass::nameSamples(DimClasses &dims) {
     RankedTensorType type = findTensorType(argument);
     if (!function.getArgAttr(argument.getArgNumber(),
                              nn::NNDialect::kInputAttr) ||
-        !type || type.getRank() == 0)
+        !type || type.getRank() == 0 ||
+        llvm::all_of(argument.getUsers(), [](Operation *user) {
+          return user->hasTrait<OpTrait::IsTerminator>();
+        }))
       continue;
     for (int64_t dim : llvm::seq(type.getRank()))
       if (dims.getName(argument, dim) == "batch")

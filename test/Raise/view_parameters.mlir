@@ -234,10 +234,10 @@ func.func @transposed(%x: tensor<5x4xf32>, %ids: tensor<5x2xi32>, %gates: tensor
 // A fused weight behind a merge of other dimensions, as of windows of an image.
 // CHECK-LABEL: @windows(
 // CHECK-SAME: tensor<2x4x16xf32>
-// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [36, 16], offset 0, strides [64, 16, 1]>}
-// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [36, 16], offset 192, strides [64, 16, 1]>}
-// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.2", nn.source = #nn.source<"w", [36, 16], offset 384, strides [64, 16, 1]>}
-// CHECK-SAME: tensor<3x4xf32> {nn.param = "b.0",
+// CHECK-SAME: tensor<1x3x4x16xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [36, 16], offset 0, strides [192, 64, 16, 1]>}
+// CHECK-SAME: tensor<1x3x4x16xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [36, 16], offset 192, strides [192, 64, 16, 1]>}
+// CHECK-SAME: tensor<1x3x4x16xf32> {nn.param = "w.2", nn.source = #nn.source<"w", [36, 16], offset 384, strides [192, 64, 16, 1]>}
+// CHECK-SAME: tensor<1x3x4xf32> {nn.param = "b.0",
 // CHECK-NOT: extract_slice
 // CHECK: return
 func.func @windows(%x: tensor<2x4x16xf32>, %w: tensor<36x16xf32> {nn.param = "w"}, %b: tensor<36xf32> {nn.param = "b"})
