@@ -165,7 +165,7 @@ def make_flax_norm():
         IDS
 
 
-# flax's masks: comparisons as floats, multiplied or joined by a minimum, or as booleans.
+# flax's masks, as floats, booleans and integers, and optax's loss.
 
 
 def flax_mask(tokens, kind):
@@ -191,7 +191,7 @@ def make_flax_masks():
         for kind in ("floats", "booleans", "integers"):
             x = x + flax_attention(x, p[kind], flax_mask(tokens, kind))
         logits = x @ p["embedding"].T
-        chosen = jnp.take_along_axis(logits, labels[..., None], axis=-1).squeeze(-1)
+        chosen = jnp.take_along_axis(logits, labels[..., None], axis=-1).take(0, axis=-1)
         return (jax.nn.logsumexp(logits, axis=-1) - chosen).mean()
     heads = {name: shape(WIDTH, HEADS, SIZE) for name in "qkv"} | {"out": shape(HEADS, SIZE, WIDTH)}
     return loss, {"embedding": shape(VOCAB, WIDTH), "floats": heads, "booleans": heads,
