@@ -454,7 +454,7 @@ static LogicalResult convertGather(OpConversion &c) {
                            : buildTakeAlongAxis(c.b, operand, ids, shared,
                                                 indexed, others);
   }
-  // Of an indexed dimension with a slice of one element, that remains.
+  // A dimension of which one element is taken may be kept.
   for (const Coordinate &coordinate : coordinates)
     if (coordinate.count == 1 && !dims->isDropped(coordinate.dim)) {
       SmallVector<int64_t> shape(c.b.typeOf(taken.value).getShape());
