@@ -50,8 +50,11 @@ void DimClasses::join(Operation *op) {
         const unsigned *major = llvm::find_if(factors, [&](unsigned factor) {
           return rule.factors[factor].size > 1;
         });
-        if (major == factors.end() || known == first.end() || isConstant(value))
+        if (factors.empty() || known == first.end() || isConstant(value))
           continue;
+        // A dimension of size 1 has only factors of size 1.
+        if (major == factors.end())
+          major = factors.begin();
         unsigned number = known->second + dim;
         auto [other, isNew] = member.try_emplace(*major, number);
         if (!isNew)

@@ -310,7 +310,7 @@ std::string tessera::describeWholeParameters(ModuleOp module) {
                        "x"));
       }
     }
-  if (whole * 20 < all || whole == 0)
+  if (whole * 20 < all || whole == all)
     return "";
   return llvm::formatv(
       "{0:F1} % of the elements of matrices stay whole under tp, most of them "
