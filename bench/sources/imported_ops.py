@@ -26,7 +26,7 @@ def family_of(handler):
     path = pathlib.Path(code.co_filename)
     above = "".join(inspect.linecache.getlines(str(path))[:code.co_firstlineno])
     headings = re.findall(r"^# ([A-Z][^.\n]*)\.\n\n", above, re.MULTILINE)
-    return headings[-1].lower() if headings else path.stem.partition("_")[2]
+    return headings[-1].lower() if headings else path.stem.rpartition("_")[2]
 
 
 def read_handlers(source):

@@ -1,6 +1,6 @@
 """Imports the node tests of the onnx package and compares the graphs with the expected outputs.
 
-onnx_node_tests.py [--tessera FILE] [--modules NAME,...] [--opset N] [--list]
+onnx_node_tests.py [--build DIR] [--modules NAME,...] [--opset N] [--list]
 
 A test is a model of one op, or of the function that defines it, with inputs and outputs. Those of
 static tensors of float, double, int32, int64 and bool are imported in two forms, with all inputs as
@@ -214,7 +214,7 @@ def judge(forms, folder, tessera):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tessera", default=str(ROOT / "build" / "bin" / "tessera"))
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--modules", default="")
     parser.add_argument("--opset", type=int)
     parser.add_argument("--list", action="store_true")
@@ -237,7 +237,7 @@ def main():
         wrong = []
         for forms in taken.values():
             for start in range(0, len(forms), BATCH):
-                wrong += judge(forms[start:start + BATCH], folder, options.tessera)
+                wrong += judge(forms[start:start + BATCH], folder, options.build / "bin" / "tessera")
     for form, message in wrong:
         print(f"{form.name} ({form.op}): {message}")
     if options.list:

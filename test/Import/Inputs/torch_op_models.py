@@ -11,7 +11,7 @@ from torch.nn import functional
 CORNERS = torch.tensor([[-3.0, -1.0, 0.0, 0.5, 1.0, 3.0], [6.0, 2.0, -0.5, -2.0, -6.0, 2.0]])
 # Numbers that lie on no corner.
 BETWEEN = torch.tensor([[0.3, -1.7, 2.4, -0.2, 5.1, 0.9], [-2.6, 1.3, 0.7, -4.2, 3.8, -0.6]])
-# What is added to a row for numbers that are not finite.
+# Summands of a row that make numbers that are not finite.
 EXTREME = torch.tensor([math.nan, math.inf, -math.inf, 0.0, 0.0, 0.0])
 POSITIVE = torch.tensor([[0.2, 0.4, 0.1, 0.9, 0.6, 0.3], [0.75, 0.5, 0.8, 0.25, 0.35, 0.95]])
 
