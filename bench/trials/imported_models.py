@@ -33,8 +33,8 @@ SIZES = {
     "decoder_attention_heads": 4, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "ffn_dim": 128,
     "d_model": 64, "d_ff": 128, "d_kv": 16, "num_heads": 4, "num_layers": 2, "n_layers": 2,
     "n_heads": 4, "embedding_size": 32, "image_size": 32, "patch_size": 8,
-    "max_target_positions": 64, "max_source_positions": 64, "n_positions": 64, "pad_token_id": 0, "bos_token_id": 1,
-    "eos_token_id": 2, "decoder_start_token_id": 1, "attention_dropout": 0.0, "dropout": 0.0,
+    "max_target_positions": 64, "max_source_positions": 64, "n_positions": 64, "pad_token_id": 0,
+    "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1, "attention_dropout": 0.0, "dropout": 0.0,
     "hidden_dropout": 0.0, "activation_dropout": 0.0,
 }
 # Decoders: the class with a loss, without "Config" the name of its config, and further sizes.
@@ -119,7 +119,8 @@ DECODERS = {
 # Encoders, image and sound models, and encoders with decoders.
 IMAGE, SOUND, PAIR = "pixel_values", "input_values", "pair"
 IDS = "input_ids"
-STAGES = {"hidden_sizes": [16, 32, 48, 64], "depths": [1, 1, 1, 1], "patch_size": 4}
+STAGES = {"num_stages": 4, "hidden_sizes": [16, 32, 48, 64], "depths": [1, 1, 1, 1],
+          "patch_size": 4}
 OTHERS = {
     "albert": ("Albert", IDS, {}),
     "bart": ("Bart", PAIR, {}),
@@ -171,7 +172,7 @@ OTHERS = {
                              "window_size": 4, "patch_size": 4}),
     "swinv2": ("Swinv2", IMAGE, {"embed_dim": 24, "depths": [2, 2], "num_heads": [2, 4],
                                  "window_size": 4, "patch_size": 4}),
-    "t5": ("T5", PAIR, {}),
+    "t5": ("T5", PAIR, {"decoder_start_token_id": 0}),
     "t5_encoder": ("T5Encoder", IDS, {"config": "T5Config"}),
     "videomae": ("VideoMAE", IMAGE, {"num_frames": 4}),
     "vit": ("ViT", IMAGE, {}),
@@ -187,13 +188,17 @@ TEXT = ROOT / "LICENSE"
 
 
 def make_config(name, sizes):
-    """A config with those of SIZES that its class knows."""
+    """A config with those of SIZES that its class knows, and sizes of its own."""
     import transformers
     kind = getattr(transformers, name)
     known = kind()
-    taken = {key: value for key, value in SIZES.items() if hasattr(known, key)
+    own = {key: value for key, value in sizes.items() if key != "config"}
+    # A size may have two names.
+    given = {kind.attribute_map.get(key, key) for key in own}
+    taken = {key: value for key, value in SIZES.items()
+             if hasattr(known, key) and kind.attribute_map.get(key, key) not in given
              and not isinstance(getattr(kind, key, None), property)}
-    return kind(**{**taken, **{key: value for key, value in sizes.items() if key != "config"}})
+    return kind(**taken, **own)
 
 
 def make(name, is_decoder):
