@@ -34,8 +34,8 @@ SIZES = {
     "d_model": 64, "d_ff": 128, "d_kv": 16, "num_heads": 4, "num_layers": 2, "n_layers": 2,
     "n_heads": 4, "embedding_size": 32, "image_size": 32, "patch_size": 8,
     "max_target_positions": 64, "max_source_positions": 64, "n_positions": 64, "pad_token_id": 0,
-    "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1, "attention_dropout": 0.0, "dropout": 0.0,
-    "hidden_dropout": 0.0, "activation_dropout": 0.0,
+    "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1, "attention_dropout": 0.0,
+    "dropout": 0.0, "hidden_dropout": 0.0, "activation_dropout": 0.0,
 }
 # Decoders: the class with a loss, without "Config" the name of its config, and further sizes.
 CAUSAL = "ForCausalLM"
