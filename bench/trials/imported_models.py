@@ -296,7 +296,7 @@ def train(name, graph, tessera):
             return (done.stderr or done.stdout).strip().splitlines()[-1]
     program.unlink()
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    ours = [event["loss"] for event in events if event["event"] == "step"]
+    ours = [event["loss"] for event in events if event.get("event") == "step"]
     theirs = train_in_torch(name)
     if len(ours) != STEPS or any(not abs(a - b) <= 1e-5 * b for a, b in zip(ours, theirs)):
         return f"losses are {ours} where torch's are {theirs}"
