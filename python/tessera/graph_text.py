@@ -5,6 +5,7 @@ ops later."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ def tensor_type(shape: Sequence[int], element: str) -> str:
     return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
+@functools.cache
 def quote(text: str) -> str:
     """Quotes a text as an MLIR string."""
     return '"' + "".join(c if c.isprintable() and c not in '"\\' and ord(c) < 128

@@ -4,6 +4,7 @@ torch_ops_*.py."""
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import os
@@ -570,12 +571,19 @@ def is_random(node: Any) -> bool:
 def place(node: Any) -> str:
     """File and line of a node's source, outside of torch if possible; the node's name if unknown.
     """
-    lines = [line.strip() for line in stack_of(node).splitlines()]
+    return place_in(stack_of(node)) or str(node.name)
+
+
+@functools.cache
+def place_in(stack: str) -> str:
+    """File and line of the innermost call of a stack, outside of torch if possible; empty if there
+    is none."""
+    lines = [line.strip() for line in stack.splitlines()]
     # Files without names in brackets, which torch compiled.
     files = [line for line in lines if line.startswith("File ") and '"<' not in line]
     own = [line for line in files if TORCH not in line] or files
     if not own:
-        return str(node.name)
+        return ""
     path, line = own[-1].split(",")[:2]
     return f"{path[len('File '):].strip(chr(34))}:{line.split()[-1]}"
 
