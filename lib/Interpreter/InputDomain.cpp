@@ -183,6 +183,16 @@ void DomainFinder::find(Value value) {
 IntegerDomain tessera::interp::findDomain(Value value) {
   DomainFinder finder(/*onlyIds=*/false);
   finder.find(value);
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (auto vocabulary =
+          function ? function.getArgAttrOfType<IntegerAttr>(
+                         argument.getArgNumber(), nn::NNDialect::kVocabAttr)
+                   : IntegerAttr())
+    finder.domain.restrict(vocabulary.getInt());
   return finder.domain;
 }
 

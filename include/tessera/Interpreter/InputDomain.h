@@ -32,7 +32,8 @@ struct IntegerDomain {
 /// The domain that the uses of `value` set: as ids, labels, positions in a
 /// tensor, starts of documents, bounds and steps of loops, divisors and
 /// distances of shifts, also in callees and regions and after ops that only
-/// move elements. Uses after other computations set none.
+/// move elements. Uses after other computations set none. An argument's own
+/// range (`nn.vocab`) counts too.
 IntegerDomain findDomain(mlir::Value value);
 
 /// The part of the domain that a program is checked for: ids, labels and
