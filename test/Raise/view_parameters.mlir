@@ -231,7 +231,7 @@ func.func @transposed(%x: tensor<5x4xf32>, %ids: tensor<5x2xi32>, %gates: tensor
 
 // -----
 
-// A fused weight behind a merge of other dimensions, as of windows of an image.
+// A fused weight, sliced after a merge of other dimensions: windows of an image.
 // CHECK-LABEL: @windows(
 // CHECK-SAME: tensor<2x4x16xf32>
 // CHECK-SAME: tensor<1x3x4x16xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [36, 16], offset 0, strides [192, 64, 16, 1]>}
@@ -270,7 +270,7 @@ func.func @window(%x: tensor<2x4x16xf32>, %w: tensor<16x36xf32> {nn.param = "w"}
 
 // -----
 
-// Halves behind an activation.
+// Halves of a matmul, sliced after an activation.
 // CHECK-LABEL: @gate(
 // CHECK-SAME: tensor<16x12xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [16, 24], offset 0, strides [24, 1]>}
 // CHECK-SAME: tensor<16x12xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [16, 24], offset 12, strides [24, 1]>}
