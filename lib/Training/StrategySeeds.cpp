@@ -296,8 +296,7 @@ std::string tessera::describeWholeParameters(ModuleOp module) {
         continue;
       auto type = cast<RankedTensorType>(arg.getType());
       all += type.getNumElements();
-      if (isSplit(
-              getDimNames(func.getArgAttr(number, nn::NNDialect::kDimsAttr))))
+      if (isSplit(dims))
         continue;
       whole += type.getNumElements();
       if (type.getNumElements() > most) {

@@ -13,7 +13,19 @@
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp,sp,zero=3" | sed 's/"dp"/"x"/g; s/"tp"/"dp"/g' > %t/usual
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=x=2,dp=2 strategy=dp@x,tp@dp,sp,zero=3" > %t/own && cmp %t/usual %t/own
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=x=2,y=4 strategy=tp@x+y" | FileCheck %t/two_axes.check
+// RUN: tessera-opt %t/one_kv_head.mlir --dist-apply-strategy="mesh=tp=4 strategy=tp" | FileCheck %t/one_kv_head.mlir
 // RUN: tessera-opt %t/seeded.mlir --dist-apply-strategy | FileCheck %t/seeded.mlir
+
+//--- one_kv_head.mlir
+// Query heads without a dimension of KV heads belong to one KV head.
+// CHECK-LABEL: func @forward
+// CHECK-SAME: tensor<4x16x64xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {}, {}]>
+// CHECK-SAME: tensor<16x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>
+func.func @forward(
+    %wq: tensor<4x16x64xf32> {nn.param = "wq", nn.dims = ["q_per_kv", "head_dim", "embed"]},
+    %wk: tensor<16x64xf32> {nn.param = "wk", nn.dims = ["head_dim", "embed"]}) {
+  return
+}
 
 //--- two_axes.check
 // CHECK: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {"y"}, {}]>

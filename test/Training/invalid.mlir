@@ -11,7 +11,7 @@
 
 // A program without names of dimensions has nothing that a strategy can seed.
 // TP: error: strategy 'tp' expects a parameter (nn.param) with a dimension "kv_heads", "ffn" or "vocab" in nn.dims but got none
-// DP: error: strategy 'dp' expects an argument with a dimension "batch" in nn.dims but got none
+// DP: error: strategy 'dp' expects an argument with a dimension "batch" in nn.dims but got none; tessera import --dims NAME=batch,... names it{{$}}
 // ZERO: error: strategy 'zero' expects an argument with nn.param and nn.dims but got none
 // AXIS: error: strategy 'tp' expects an axis 'tp' but got mesh 'dp=2'
 // ZEROSIZE: error: expects mesh axes of size at least 1 but got 0 for 'dp'

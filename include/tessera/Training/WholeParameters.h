@@ -17,8 +17,9 @@ namespace tessera {
 /// Describes in one line, with what to do, the matrices among the parameters
 /// (`nn.param`) that the strategy `tp` leaves whole on each device, because
 /// their `nn.dims` name nothing that it splits. Tables of positions do not
-/// count. Empty if these are less than 5 % of the elements of all matrices, or
-/// if arguments have shardings.
+/// count. Empty if these are less than 5 % of the elements of all matrices, if
+/// they are all matrices (the strategy itself fails then), or if arguments have
+/// shardings.
 std::string describeWholeParameters(mlir::ModuleOp module);
 
 } // namespace tessera
