@@ -34,6 +34,6 @@ void EmbeddingOp::nameDims(DimNamer name) {
     source = transpose.getX();
   bool isInput = isa<BlockArgument>(source);
   nameFirst(name, getTable(), {isInput ? "vocab" : "positions", "embed"});
-  if (source == getIds() && isInput && getIds().getType().getRank() == 2)
+  if (isa<BlockArgument>(getIds()) && getIds().getType().getRank() == 2)
     nameFirst(name, getIds(), {"batch", "seq"});
 }

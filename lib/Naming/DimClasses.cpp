@@ -14,6 +14,13 @@
 using namespace mlir;
 using namespace tessera;
 
+unsigned tessera::getMajorFactor(const ShardingRule &rule,
+                                 const DimFactors &factors) {
+  const unsigned *major = llvm::find_if(
+      factors, [&](unsigned factor) { return rule.factors[factor].size > 1; });
+  return major == factors.end() ? factors.front() : *major;
+}
+
 void DimClasses::add(Value value) {
   if (RankedTensorType type = findTensorType(value)) {
     first[value] = count;
@@ -47,16 +54,11 @@ void DimClasses::join(Operation *op) {
     for (auto [value, tensor] : llvm::zip(values, tensors))
       for (auto [dim, factors] : llvm::enumerate(tensor)) {
         auto known = first.find(value);
-        const unsigned *major = llvm::find_if(factors, [&](unsigned factor) {
-          return rule.factors[factor].size > 1;
-        });
         if (factors.empty() || known == first.end() || isConstant(value))
           continue;
-        // A dimension of size 1 has only factors of size 1.
-        if (major == factors.end())
-          major = factors.begin();
         unsigned number = known->second + dim;
-        auto [other, isNew] = member.try_emplace(*major, number);
+        auto [other, isNew] =
+            member.try_emplace(getMajorFactor(rule, factors), number);
         if (!isNew)
           classes.join(number, other->second);
       }

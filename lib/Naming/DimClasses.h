@@ -8,6 +8,8 @@
 #ifndef TESSERA_LIB_NAMING_DIMCLASSES_H
 #define TESSERA_LIB_NAMING_DIMCLASSES_H
 
+#include "tessera/Interfaces/ShardingRule.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/IntEqClasses.h"
@@ -16,7 +18,7 @@ namespace tessera {
 
 /// The classes of the dimensions of a function's tensors, and their names. Two
 /// dimensions with the same major factor in the sharding rule of an op are of
-/// one class; factors of size 1 do not count next to others. A value that
+/// one class. A value that
 /// follows from constants alone ties nothing: ops that share it are apart, as
 /// if each had a copy.
 class DimClasses {
@@ -54,6 +56,10 @@ private:
   llvm::IntEqClasses classes;
   llvm::DenseMap<unsigned, llvm::StringRef> names;
 };
+
+/// Returns the major factor of a dimension that has factors: the first of a
+/// size above 1, else the first.
+unsigned getMajorFactor(const ShardingRule &rule, const DimFactors &factors);
 
 /// Returns the type of a ranked tensor; null for any other value.
 inline mlir::RankedTensorType findTensorType(mlir::Value value) {

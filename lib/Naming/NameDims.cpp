@@ -28,14 +28,15 @@ using namespace tessera;
 
 namespace {
 
-/// Matmuls of a function: those of weights, and the classes that matmuls of two
-/// other values keep.
+/// Matmuls and softmaxes of a function.
 struct Matmuls {
   std::vector<WeightUse> ofWeights;
   /// Each class that a weight gives a result.
   llvm::DenseSet<unsigned> made;
-  /// Classes of which each matmul of two values has a part of its own.
+  /// Classes that a matmul of two other values keeps apart.
   llvm::SetVector<unsigned> kept;
+  /// Classes that a softmax keeps apart.
+  llvm::DenseSet<unsigned> softmaxRows;
 };
 
 class NameDimsPass : public tessera::impl::NameDimsPassBase<NameDimsPass> {
@@ -187,19 +188,12 @@ static Matmuls readMatmuls(func::FuncOp function, const DimClasses &dims) {
       if (!left && letters.lhs.contains(letter) && letters.rhs.contains(letter))
         matmuls.kept.insert(dims.classOf(op.getResult(), dim));
   });
-  return matmuls;
-}
-
-/// Returns the classes that softmaxes keep.
-static llvm::DenseSet<unsigned> findSoftmaxRows(func::FuncOp function,
-                                                const DimClasses &dims) {
-  llvm::DenseSet<unsigned> rows;
   function.walk([&](nn::SoftmaxOp op) {
     for (int64_t dim : llvm::seq(op.getX().getType().getRank()))
       if (dim != int64_t(op.getDim()))
-        rows.insert(dims.classOf(op.getX(), dim));
+        matmuls.softmaxRows.insert(dims.classOf(op.getX(), dim));
   });
-  return rows;
+  return matmuls;
 }
 
 /// Whether a dimension of this name is between two weights of a layer, or
@@ -222,11 +216,11 @@ void NameDimsPass::nameByWeights(DimClasses &dims, const Matmuls &matmuls) {
       [&](unsigned number) { return normalized.contains(number); },
       [&](unsigned number) { return !dims.getName(number).empty(); },
       [&](unsigned number) { return isInner(dims.getName(number)); });
-  llvm::DenseSet<unsigned> rows = findSoftmaxRows(getOperation(), dims);
   if (roles.stream)
     dims.name(*roles.stream, "embed");
   for (unsigned number : roles.inner)
-    dims.name(number, rows.contains(number) ? "kv_heads" : "ffn");
+    dims.name(number,
+              matmuls.softmaxRows.contains(number) ? "kv_heads" : "ffn");
 }
 
 /// Names the last dimension of the result "logits", if a weight makes it.
@@ -246,9 +240,8 @@ void NameDimsPass::nameLogits(DimClasses &dims, const Matmuls &matmuls) {
 
 /// Names the dimension that matmuls around a softmax keep and no weight makes.
 void NameDimsPass::nameBatch(DimClasses &dims, const Matmuls &matmuls) {
-  llvm::DenseSet<unsigned> rows = findSoftmaxRows(getOperation(), dims);
   for (unsigned number : matmuls.kept)
-    if (rows.contains(number) && !matmuls.made.contains(number))
+    if (matmuls.softmaxRows.contains(number) && !matmuls.made.contains(number))
       return dims.name(number, "batch");
 }
 
@@ -268,7 +261,8 @@ static bool keepsApart(Operation *op, const DimClasses &dims, unsigned number) {
         continue;
       if (!hasRule || rule.operands[index][dim].empty())
         return false;
-      FactorKind kind = rule.factors[rule.operands[index][dim].front()].kind;
+      unsigned factor = getMajorFactor(rule, rule.operands[index][dim]);
+      FactorKind kind = rule.factors[factor].kind;
       if (kind != FactorKind::Parallel &&
           !(kind == FactorKind::Reduction && isSum))
         return false;
