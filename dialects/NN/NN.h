@@ -27,6 +27,7 @@
 #include "tessera/Interfaces/ModelBlocks.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Interfaces/WindowDim.h"
 
 #include "dialects/NN/NNDialect.h.inc"
 #include "dialects/NN/NNEnums.h.inc"

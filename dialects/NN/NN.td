@@ -790,6 +790,7 @@ def NN_MaskPaddingOp : NN_Op<"mask_padding", ["setPositionOffset"],
   let hasVerifier = 1;
 }
 
+include "dialects/NN/NNConvolution.td"
 include "dialects/NN/NNTraining.td"
 include "dialects/NN/NNExperts.td"
 

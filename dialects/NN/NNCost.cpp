@@ -11,6 +11,7 @@
 #include "dialects/NN/NNCost.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -75,6 +76,29 @@ struct EinsumCost : CostOpInterface::ExternalModel<EinsumCost, EinsumOp> {
          llvm::zip_equal(letters.rhs, shape(einsum.getRhs())))
       if (!letters.lhs.contains(letter))
         cost.n *= size;
+    cost.flops = 2.0 * cost.batch * cost.m * cost.n * cost.k;
+    return cost;
+  }
+};
+
+/// A matmul of each group: the weight times the windows of all samples. Taps on
+/// the zeros between elements do not count.
+struct ConvolutionCost
+    : CostOpInterface::ExternalModel<ConvolutionCost, ConvolutionOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto convolution = cast<ConvolutionOp>(op);
+    RankedTensorType x = convolution.getX().getType();
+    RankedTensorType result = convolution.getType();
+    OpCost cost;
+    cost.kind = CostKind::Matmul;
+    cost.batch = x.getDimSize(1);
+    cost.m = result.getDimSize(2);
+    cost.n = x.getDimSize(0);
+    cost.k = x.getDimSize(2);
+    for (const WindowDim &dim : convolution.getWindows()) {
+      cost.n *= dim.getNumWindows();
+      cost.k *= llvm::divideCeil(dim.taps, dim.xDilation);
+    }
     cost.flops = 2.0 * cost.batch * cost.m * cost.n * cost.k;
     return cost;
   }
@@ -175,6 +199,7 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   constexpr CostKind elementwise = CostKind::Elementwise;
   constexpr CostKind rows = CostKind::RowReduction;
   EinsumOp::attachInterface<EinsumCost>(*context);
+  ConvolutionOp::attachInterface<ConvolutionCost>(*context);
   AttentionOp::attachInterface<AttentionCost>(*context);
   AttentionBackwardOp::attachInterface<AttentionBackwardCost>(*context);
   attach<LayerNormOp, rows, 8>(context);

@@ -68,6 +68,56 @@ static LogicalResult evaluateEinsum(nn::EinsumOp op, Evaluation &e) {
   return e.yieldRounded(std::move(result));
 }
 
+/// Copies the windows of x to [batch, group, in, taps..., positions...].
+static Tensor takeWindows(const Tensor &x, ArrayRef<WindowDim> windows,
+                          bool isReversed) {
+  SmallVector<int64_t> shape(x.getShape().take_front(3)), inner;
+  for (const WindowDim &dim : windows)
+    inner.push_back(dim.taps);
+  for (const WindowDim &dim : windows)
+    inner.push_back(dim.getNumWindows());
+  shape.append(inner);
+  Tensor result(x.getElementType(), shape);
+  SmallVector<int64_t> strides = x.getStrides();
+  int64_t channels = shape[0] * shape[1] * shape[2];
+  int64_t size = channels ? x.getNumElements() / channels : 0;
+  int64_t taken = channels ? result.getNumElements() / channels : 0, place = 0;
+  forEachIndex(inner, [&](ArrayRef<int64_t> index) {
+    std::optional<int64_t> from = 0;
+    for (auto [i, dim] : llvm::enumerate(windows)) {
+      int64_t tap = isReversed ? dim.taps - 1 - index[i] : index[i];
+      auto element = dim.findElement(index[windows.size() + i], tap);
+      from = from && element ? std::optional(*from + *element * strides[3 + i])
+                             : std::nullopt;
+    }
+    for (int64_t c = 0; from && c < channels; ++c)
+      result[c * taken + place] = x[c * size + *from];
+    ++place;
+  });
+  return result;
+}
+
+static LogicalResult evaluateConvolution(nn::ConvolutionOp op, Evaluation &e) {
+  SmallVector<WindowDim, 3> windows = op.getWindows();
+  Tensor columns = takeWindows(e.operand(0), windows, op.getReversed());
+  Tensor result = e.makeResult();
+  enum Index : unsigned { Batch, Group, In, Out, First };
+  Contraction contraction;
+  contraction.sizes = {columns.getShape()[0], columns.getShape()[1],
+                       columns.getShape()[2], result.getShape()[2]};
+  contraction.lhs = {Group, Out, In};
+  contraction.rhs = {Batch, Group, In};
+  contraction.result = {Batch, Group, Out};
+  for (unsigned i = 0; i < 2 * windows.size(); ++i) {
+    contraction.sizes.push_back(columns.getShape()[3 + i]);
+    contraction.rhs.push_back(First + i);
+    (i < windows.size() ? contraction.lhs : contraction.result)
+        .push_back(First + i);
+  }
+  contract(contraction, e.operand(1), columns, result);
+  return e.yieldRounded(std::move(result));
+}
+
 /// Returns the power-of-two factor of the quantized elements.
 static double getQuantizer(double amax, double largest) {
   if (!std::isfinite(amax))
@@ -349,6 +399,7 @@ static LogicalResult evaluateGelu(nn::GeluOp op, Evaluation &e) {
 
 void tessera::interp::addNNHandlers(Registry &r) {
   r.addLocal<nn::AttentionOp, evaluateAttentionOp>();
+  r.addLocal<nn::ConvolutionOp, evaluateConvolution>();
   r.addLocal<nn::CrossEntropyOp, evaluateCrossEntropy>();
   r.addLocal<nn::EinsumOp, evaluateEinsum>();
   r.addLocal<nn::GeluOp, evaluateGelu>();

@@ -63,6 +63,7 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
       return;
     dropDiscardableAttrs(func);
     RewritePatternSet patterns(&getContext());
+    populateConvolutionPatterns(patterns);
     populateMatmulPatterns(patterns);
     populateQuantizedPatterns(patterns, !widenF8);
     populateAttentionPatterns(patterns);

@@ -199,6 +199,7 @@ private:
     RewritePatternSet patterns(func.getContext());
     patterns.add<EinsumToLinalg, AttentionToLinalg, AttentionBackwardToLinalg,
                  TableGradientToLoop, AllSliceToSlice>(func.getContext());
+    populateConvolutionPatterns(patterns);
     populateRowPatterns(patterns);
     populateGradientPatterns(patterns);
     populateOptimizerPatterns(patterns);

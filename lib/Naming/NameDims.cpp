@@ -176,8 +176,27 @@ static void readWeight(const DimClasses &dims, nn::EinsumOp op, bool isLeft,
   matmuls.ofWeights.push_back(use);
 }
 
+/// Reads a convolution by a weight, which takes and makes channels.
+static void readWeight(const DimClasses &dims, nn::ConvolutionOp op,
+                       Matmuls &matmuls) {
+  BlockArgument weight = findWeight(dims, op.getWeight());
+  if (!weight || dims.isConstant(op.getX()))
+    return;
+  auto find = [&](Value value) -> std::optional<unsigned> {
+    if (findTensorType(value).getDimSize(2) == 1)
+      return std::nullopt;
+    return dims.classOf(value, 2);
+  };
+  WeightUse use{weight.getArgNumber(), find(op.getX()), find(op.getResult()),
+                op.getWeight().getType().getNumElements()};
+  if (use.made)
+    matmuls.made.insert(*use.made);
+  matmuls.ofWeights.push_back(use);
+}
+
 static Matmuls readMatmuls(func::FuncOp function, const DimClasses &dims) {
   Matmuls matmuls;
+  function.walk([&](nn::ConvolutionOp op) { readWeight(dims, op, matmuls); });
   function.walk([&](nn::EinsumOp op) {
     BlockArgument left = findWeight(dims, op.getLhs());
     BlockArgument right = findWeight(dims, op.getRhs());
@@ -411,7 +430,7 @@ void NameDimsPass::reportUnnamed(DimClasses &dims) {
         number, nn::NNDialect::kParamAttr);
     bool isWeight =
         name && llvm::any_of(argument.getUsers(), [](Operation *op) {
-          return isa<nn::EinsumOp>(op);
+          return isa<nn::EinsumOp, nn::ConvolutionOp>(op);
         });
     auto words = getOperation().getArgAttrOfType<ArrayAttr>(
         number, nn::NNDialect::kDimsAttr);

@@ -124,6 +124,24 @@ static void unifyElements(GraphBuilder &b, Value &lhs, Value &rhs) {
   rhs = b.cast(rhs, wide);
 }
 
+FailureOr<Type> tessera::stablehlo::unifyFactors(const OpConversion &c,
+                                                 Value &lhs, Value &rhs) {
+  unifyElements(c.b, lhs, rhs);
+  Type from = c.b.typeOf(lhs).getElementType();
+  Type to = c.resultType().getElementType();
+  bool isFloat = isa<FloatType>(from);
+  if (c.b.typeOf(rhs).getElementType() != from || isFloat != isa<FloatType>(to))
+    return c.error() << "expects operands and a result of floats, or of "
+                        "integers, but got "
+                     << c.operandType(0) << ", " << c.operandType(1) << " and "
+                     << c.resultType();
+  if (!isFloat && from != to)
+    return c.error() << "expects a result of " << from << " but got " << to;
+  if (isFloat && from.getIntOrFloatBitWidth() < 16)
+    return c.error() << "expects floats of 16 bits at least but got " << from;
+  return from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth() ? to : from;
+}
+
 /// Builds the matmul in the element type of its operands, or of the result if
 /// that is a wider float; then casts to the result's.
 static LogicalResult buildMatmul(OpConversion &c, const MatmulDims &dims) {
@@ -147,22 +165,12 @@ static LogicalResult buildMatmul(OpConversion &c, const MatmulDims &dims) {
     return c.error() << "expects equal sizes of dimensions that are shared";
   letters.fill(letters.left, left.getShape());
   letters.fill(letters.right, right.getShape());
-  unifyElements(c.b, lhs, rhs);
-  Type from = c.b.typeOf(lhs).getElementType();
-  Type to = c.resultType().getElementType();
-  bool isFloat = isa<FloatType>(from);
-  if (c.b.typeOf(rhs).getElementType() != from || isFloat != isa<FloatType>(to))
-    return c.error() << "expects operands and a result of floats, or of "
-                        "integers, but got "
-                     << left << ", " << right << " and " << c.resultType();
-  if (!isFloat && from != to)
-    return c.error() << "expects a result of " << from << " but got " << to;
-  if (isFloat && from.getIntOrFloatBitWidth() < 16)
-    return c.error() << "expects floats of 16 bits at least but got " << from;
-  bool isWider = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
-  auto type = RankedTensorType::get(letters.shape, isWider ? to : from);
-  Value product = c.b.make<nn::EinsumOp>(type, letters.spec(), lhs, rhs);
-  return c.yield(isFloat ? c.b.cast(product, to) : product);
+  FailureOr<Type> element = unifyFactors(c, lhs, rhs);
+  if (failed(element))
+    return failure();
+  Value product = c.b.make<nn::EinsumOp>(
+      RankedTensorType::get(letters.shape, *element), letters.spec(), lhs, rhs);
+  return c.yield(c.b.cast(product, c.resultType().getElementType()));
 }
 
 static LogicalResult convertDotGeneral(OpConversion &c) {

@@ -113,6 +113,7 @@ Converter::Converter(ModuleOp module, const SourceMesh &mesh,
   addReductionHandlers(table);
   addOrderHandlers(table);
   addWindowHandlers(table);
+  addConvolutionHandlers(table);
   addGatherHandlers(table);
   addControlHandlers(table);
   addExpertHandlers(table);

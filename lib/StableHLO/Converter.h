@@ -112,9 +112,16 @@ void addBlockHandlers(HandlerTable &table);
 void addReductionHandlers(HandlerTable &table);
 void addOrderHandlers(HandlerTable &table);
 void addWindowHandlers(HandlerTable &table);
+void addConvolutionHandlers(HandlerTable &table);
 void addGatherHandlers(HandlerTable &table);
 void addControlHandlers(HandlerTable &table);
 void addExpertHandlers(HandlerTable &table);
+
+/// Casts the operands of a sum of products to one element type, and returns
+/// that of the sum, which is cast to the result's. Fails unless all are
+/// integers of one type, or floats of 16 bits at least.
+mlir::FailureOr<mlir::Type> unifyFactors(const OpConversion &c, Value &lhs,
+                                         Value &rhs);
 
 /// Converts a reduction of a tensor and its positions: an argmax or an argmin.
 mlir::LogicalResult convertArgReduce(OpConversion &c);

@@ -178,7 +178,7 @@ Value tessera::stablehlo::dilate(GraphBuilder &b, Value x, Value value,
                                  int64_t dim, int64_t count) {
   SmallVector<int64_t> sizes(b.typeOf(x).getShape());
   int64_t size = sizes[dim];
-  if (count == 0 || size == 1)
+  if (count == 0 || size <= 1)
     return x;
   // Each element is followed by a block; the last block goes.
   sizes.insert(sizes.begin() + dim + 1, 1);

@@ -47,6 +47,8 @@ mlir::SmallVector<mlir::Value>
 buildAttentionBackward(GenericBuilder &b, nn::AttentionBackwardOp op,
                        ContractionBuilder contract);
 
+/// Lowers convolutions to einsums and loops.
+void populateConvolutionPatterns(mlir::RewritePatternSet &patterns);
 /// Lowers gradients of norms, loss and activations.
 void populateGradientPatterns(mlir::RewritePatternSet &patterns);
 /// Lowers the updates of parameters and their state.

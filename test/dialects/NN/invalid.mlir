@@ -351,6 +351,48 @@ func.func @embedding_c4(%t: tensor<4x8xf32>, %i: tensor<2xi32>) {
   return
 }
 // -----
+func.func @convolution_c1(%x: tensor<2x4x3xf32>) {
+  // expected-error @+1 {{(C1) expects tensors of one rank from 4 to 6 but got}}
+  %0 = nn.convolution %x, %x strides [] low [] high [] dilation [] x_dilation [] : tensor<2x4x3xf32>, tensor<2x4x3xf32> -> tensor<2x4x3xf32>
+  return
+}
+// -----
+func.func @convolution_c2(%x: tensor<2x4x3x8xf32>, %w: tensor<4x5x3x2xf32>) {
+  // expected-error @+1 {{(C2) expects 1 numbers from 1 to 1048576 as strides but got [0]}}
+  %0 = nn.convolution %x, %w strides [0] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x4x3x8xf32>, tensor<4x5x3x2xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+// -----
+func.func @convolution_c2(%x: tensor<2x4x3x8xf32>, %w: tensor<4x5x3x2xf32>) {
+  // expected-error @+1 {{(C2) expects 1 numbers from -1099511627776 to 1099511627776 as low but got [0, 0]}}
+  %0 = nn.convolution %x, %w strides [1] low [0, 0] high [0] dilation [1] x_dilation [1] : tensor<2x4x3x8xf32>, tensor<4x5x3x2xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+// -----
+func.func @convolution_c2(%x: tensor<40x4x3x8xf32>, %w: tensor<4x5x3x2xf32>) {
+  // expected-error @+1 {{(C2) expects at most 281474976710656 elements of x and its zeros but got [40, 4, 3, 1099511627784]}}
+  %0 = nn.convolution %x, %w strides [1] low [1099511627776] high [0] dilation [1] x_dilation [1] : tensor<40x4x3x8xf32>, tensor<4x5x3x2xf32> -> tensor<40x4x5x7xf32>
+  return
+}
+// -----
+func.func @convolution_c3(%x: tensor<2x4x3x8xf32>, %w: tensor<5x4x3x2xf32>) {
+  // expected-error @+1 {{(C3) expects x [batch, group, in, ...] and a weight [group, out, in, ...] but got}}
+  %0 = nn.convolution %x, %w strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x4x3x8xf32>, tensor<5x4x3x2xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+// -----
+func.func @convolution_c4(%x: tensor<2x4x3x8xf32>, %w: tensor<4x5x3x2xf32>) {
+  // expected-error @+1 {{(C4) expects a result of shape [2, 4, 5, 7] but got 'tensor<2x4x5x8xf32>'}}
+  %0 = nn.convolution %x, %w strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x4x3x8xf32>, tensor<4x5x3x2xf32> -> tensor<2x4x5x8xf32>
+  return
+}
+// -----
+func.func @convolution_c5(%x: tensor<2x4x3x8xf32>, %w: tensor<4x5x3x2xbf16>) {
+  // expected-error @+1 {{(C5) expects operands of one element type of at least 16 bits and a result of that or a wider float but got}}
+  %0 = nn.convolution %x, %w strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x4x3x8xf32>, tensor<4x5x3x2xbf16> -> tensor<2x4x5x7xf32>
+  return
+}
+// -----
 func.func @softmax_c1(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{(C1) expects a dimension in [0, 2) but got 2}}
   %0 = nn.softmax %x dim 2 : tensor<4x8xf32>

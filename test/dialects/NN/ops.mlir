@@ -100,6 +100,18 @@ func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @convolutions
+func.func @convolutions(%x: tensor<2x1x3x8x8xf32>, %w: tensor<1x4x3x3x3xf32>,
+                        %s: tensor<2x4x2x9xbf16>, %t: tensor<4x3x2x2xbf16>) {
+  // CHECK: nn.convolution %{{.*}}, %{{.*}} strides [2, 1] low [1, -1] high [0, 2] dilation [1, 2] x_dilation [1, 1] : tensor<2x1x3x8x8xf32>, tensor<1x4x3x3x3xf32> -> tensor<2x1x4x4x5xf32>
+  %0 = nn.convolution %x, %w strides [2, 1] low [1, -1] high [0, 2] dilation [1, 2] x_dilation [1, 1]
+      : tensor<2x1x3x8x8xf32>, tensor<1x4x3x3x3xf32> -> tensor<2x1x4x4x5xf32>
+  // CHECK: nn.convolution %{{.*}}, %{{.*}} strides [1] low [1] high [1] dilation [1] x_dilation [2] reversed : tensor<2x4x2x9xbf16>, tensor<4x3x2x2xbf16> -> tensor<2x4x3x18xf32>
+  %1 = nn.convolution %s, %t strides [1] low [1] high [1] dilation [1] x_dilation [2] reversed
+      : tensor<2x4x2x9xbf16>, tensor<4x3x2x2xbf16> -> tensor<2x4x3x18xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @lookups
 func.func @lookups(%table: tensor<64x16xf32>, %ids: tensor<2x8xi32>,
                    %logits: tensor<2x8x64xbf16>, %i: index) {

@@ -50,6 +50,12 @@ func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>) {
   return
 }
 
+func.func @convolution(%x: tensor<2x4x3x8xf32>, %w: tensor<4x5x3x2xf32>) {
+  // expected-remark @+1 {{([i,j,k,m],[j,l,k,n])->([i,j,l,o]) {i=2, j=4, k=3 sum, l=5, m=8 replicated, n=2 replicated, o=7 replicated}; partial sum in {0} {1}}}
+  %0 = nn.convolution %x, %w strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x4x3x8xf32>, tensor<4x5x3x2xf32> -> tensor<2x4x5x7xf32>
+  return
+}
+
 func.func @lookups(%t: tensor<64x16xf32>, %ids: tensor<2x8xi32>, %x: tensor<2x8x64xf32>) {
   // Lookups are sums over rows: a device gives zeros for rows it does not have.
   // expected-remark @+1 {{([l,k],[i,j])->([i,j,k]) {i=2, j=8, k=16, l=64 sum positional}}}

@@ -38,6 +38,17 @@ static void addEinsums(Strings &all) {
                         {tensor("2x3", "f8E4M3FN"), "tensor<f32>"}));
 }
 
+static void addConvolutions(Strings &all) {
+  std::string steps = "strides = array<i64: 2>, low = array<i64: 1>, high = "
+                      "array<i64: 0>, dilation = array<i64: 1>, x_dilation = "
+                      "array<i64: 1>";
+  for (const char *type : {"f32", "bf16", "i32"})
+    for (const char *reversed : {"", ", reversed"})
+      all.push_back(getText("nn.convolution",
+                            {tensor("2x2x3x4", type), tensor("2x2x3x2", type)},
+                            {tensor("2x2x2x2", type)}, steps + reversed));
+}
+
 static void addAttention(Strings &all) {
   std::string q = tensor("2x3x2x2x2"), k = tensor("2x2x2x2"),
               v = tensor("2x2x2x3"), o = tensor("2x3x2x2x3"),
@@ -313,6 +324,7 @@ static void addPads(Strings &all) {
 Strings tessera::claims::getSampleTable() {
   Strings all;
   addEinsums(all);
+  addConvolutions(all);
   addAttention(all);
   addNorms(all);
   addLookups(all);

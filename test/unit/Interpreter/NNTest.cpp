@@ -61,6 +61,50 @@ TEST(NNTest, einsum_of_large_matrices) {
   EXPECT_EQ(p.runOne({lhs, rhs}), expected);
 }
 
+// Strides, zeros on both sides and between elements, taps apart and in reverse,
+// by the op's definition.
+TEST(NNTest, convolution) {
+  std::string types = "tensor<2x2x3x4xf64>, tensor<2x2x3x3xf64>",
+              result = "tensor<2x2x2x5xf64>";
+  for (bool isReversed : {false, true}) {
+    TestProgram p(oneOp("nn.convolution %a0, %a1 strides [2] low [2] high [1] "
+                        "dilation [2] x_dilation [3]" +
+                            std::string(isReversed ? " reversed" : "") + " : " +
+                            types + " -> " + result,
+                        {"tensor<2x2x3x4xf64>", "tensor<2x2x3x3xf64>"},
+                        result));
+    Elements x = randomElements(48, 5), weight = randomElements(36, 6);
+    Elements expected(40, 0);
+    for (int b = 0; b < 2; ++b)
+      for (int g = 0; g < 2; ++g)
+        for (int o = 0; o < 2; ++o)
+          for (int i = 0; i < 3; ++i)
+            for (int p = 0; p < 5; ++p)
+              for (int t = 0; t < 3; ++t) {
+                int at = p * 2 + t * 2 - 2;
+                if (at < 0 || at % 3 != 0 || at / 3 >= 4)
+                  continue;
+                int tap = isReversed ? 2 - t : t;
+                expected[((b * 2 + g) * 2 + o) * 5 + p] +=
+                    x[((b * 2 + g) * 3 + i) * 4 + at / 3] *
+                    weight[((g * 2 + o) * 3 + i) * 3 + tap];
+              }
+    expectNear(p.runOne({x, weight}), expected, 1e-12);
+  }
+}
+
+// A pair of rows and a column of differences.
+TEST(NNTest, convolution_of_an_image) {
+  TestProgram p(oneOp(
+      "nn.convolution %a0, %a1 strides [1, 2] low [0, 1] high [1, 0] dilation "
+      "[1, 1] x_dilation [1, 1] : tensor<1x1x1x2x3xf32>, tensor<1x1x1x2x2xf32> "
+      "-> tensor<1x1x1x2x2xf32>",
+      {"tensor<1x1x1x2x3xf32>", "tensor<1x1x1x2x2xf32>"},
+      "tensor<1x1x1x2x2xf32>"));
+  EXPECT_EQ(p.runOne({{1, 2, 3, 4, 5, 6}, {1, 10, 100, 1000}}),
+            (Elements{4010, 6532, 40, 65}));
+}
+
 TEST(NNTest, einsum_rounds_and_wraps) {
   TestProgram outer(
       oneOp("nn.einsum \"i,j->ij\" %a0, %a1 : tensor<1xi8>, tensor<2xi8> -> "

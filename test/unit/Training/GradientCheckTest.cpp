@@ -64,6 +64,33 @@ TEST(GradientCheck, square) {
         {kMatrix}, "tensor<3x3xf64>");
 }
 
+/// Windows that overlap and that do not, also beyond the ends of x; elements
+/// that no window reads.
+TEST(GradientCheck, convolution) {
+  auto one = [](const std::string &steps, const std::string &x,
+                const std::string &weight, const std::string &result) {
+    for (std::string order : {"", " reversed"})
+      check("%r = nn.convolution %0, %1 " + steps + order + " : " + x + ", " +
+                weight + " -> " + result,
+            {x, weight}, result);
+  };
+  one("strides [1] low [0] high [0] dilation [1] x_dilation [1]",
+      "tensor<2x1x2x5xf64>", "tensor<1x3x2x3xf64>", "tensor<2x1x3x3xf64>");
+  one("strides [2] low [1] high [2] dilation [2] x_dilation [1]",
+      "tensor<2x2x2x6xf64>", "tensor<2x3x2x3xf64>", "tensor<2x2x3x3xf64>");
+  one("strides [3] low [-1] high [-1] dilation [1] x_dilation [1]",
+      "tensor<1x2x1x9xf64>", "tensor<2x1x1x2xf64>", "tensor<1x2x1x2xf64>");
+  one("strides [2] low [1] high [2] dilation [1] x_dilation [3]",
+      "tensor<2x1x2x3xf64>", "tensor<1x2x2x2xf64>", "tensor<2x1x2x5xf64>");
+  one("strides [2, 3] low [0, 1] high [0, 0] dilation [1, 1] x_dilation [1, 2]",
+      "tensor<2x1x2x4x3xf64>", "tensor<1x2x2x2x3xf64>",
+      "tensor<2x1x2x2x2xf64>");
+  one("strides [1, 1, 2] low [1, 0, 0] high [1, 0, 1] dilation [1, 2, 1] "
+      "x_dilation [1, 1, 1]",
+      "tensor<1x1x2x3x3x3xf64>", "tensor<1x2x2x3x2x2xf64>",
+      "tensor<1x1x2x3x1x2xf64>");
+}
+
 TEST(GradientCheck, attention) {
   std::vector<std::string> types = {
       "tensor<2x5x2x3x4xf64>", "tensor<2x5x2x4xf64>", "tensor<2x5x2x3xf64>"};
