@@ -170,10 +170,10 @@ FORMS = {
 }
 
 
-def run(compiler, folder, name):
+def run(compiler, folder, name, source=__file__):
     from tessera import __main__ as command
     graph = folder / f"{name}.mlir"
-    sys.argv = ["tessera", "import", f"{__file__}:{name}", "-o", str(graph), "--check"]
+    sys.argv = ["tessera", "import", f"{source}:{name}", "-o", str(graph), "--check"]
     with contextlib.redirect_stdout(io.StringIO()) as text:
         status = command.main()
     if status:
@@ -192,12 +192,16 @@ def __getattr__(name):
         raise AttributeError(name) from None
 
 
-def main(compiler, folder, *names):
+def run_all(compiler, folder, names, source=__file__):
     os.environ["TESSERA"] = compiler
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
     sys.stdout.reconfigure(line_buffering=True)
-    for name in names or FORMS:
-        print(f"{name}: {run(compiler, pathlib.Path(folder), name)}")
+    for name in names:
+        print(f"{name}: {run(compiler, pathlib.Path(folder), name, source)}")
+
+
+def main(compiler, folder, *names):
+    run_all(compiler, folder, names or FORMS)
 
 
 if __name__ == "__main__":
