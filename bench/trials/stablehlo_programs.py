@@ -35,18 +35,36 @@ SIGNATURE = re.compile(r"@main\(\) -> .* \{$", re.M)
 LIMITS = {"bf16": 2e-2, "f16": 2e-2, "f32": 1e-4, "f64": 1e-4}
 
 
+def sign(values, types):
+    """Lines that make integers without a sign, which no graph returns, signed ones, and their names
+    and types."""
+    lines, names, signed = [], [], []
+    for i, (value, kind) in enumerate(zip(values, types)):
+        width = re.search(r"ui(\d+)>", kind)
+        if width:
+            to = kind.replace(width[0], f"i{min(64, 2 * int(width[1]))}>")
+            op = "bitcast_convert" if width[1] == "64" else "convert"
+            lines.append(f"    %signed{i} = stablehlo.{op} {value} : ({kind}) -> {to}")
+            value, kind = f"%signed{i}", to
+        names.append(value)
+        signed.append(kind)
+    return lines, names, signed
+
+
 def pair_results(text):
     """The program whose function @main returns each result and the expected one, and the types."""
     checks = CHECK.findall(text)
     if not checks or not SIGNATURE.search(text):
         return None, []
     types = [each[2] for each in checks]
-    both = ", ".join([*types, *types])
+    lines, values, both = sign([*(each[0] for each in checks), *(each[1] for each in checks)],
+                               [*types, *types])
+    types = both[:len(types)]
+    both = ", ".join(both)
     text = SIGNATURE.sub(lambda _: f"@main() -> ({both}) {{", text, count=1)
-    values = ", ".join([*(each[0] for each in checks), *(each[1] for each in checks)])
     text = CHECK.sub("", text)
-    return re.sub(r"^    return .*$", lambda _: f"    return {values} : {both}", text, count=1,
-                  flags=re.M), types
+    end = "\n".join([*lines, f"    return {', '.join(values)} : {both}"])
+    return re.sub(r"^    return .*$", lambda _: end, text, count=1, flags=re.M), types
 
 
 def run(*command):

@@ -29,22 +29,24 @@ struct TensorBlock {
 };
 } // namespace
 
-/// The block of `sizes` at `starts` in a tensor of `shape`.
-static FailureOr<TensorBlock> findBlock(OpConversion &c, ArrayRef<Value> starts,
+/// The block of `sizes` in a tensor of `shape`, at the operands from `first`
+/// on.
+static FailureOr<TensorBlock> findBlock(OpConversion &c, unsigned first,
                                         ArrayRef<int64_t> shape,
                                         ArrayRef<int64_t> sizes) {
-  if (starts.size() != shape.size() || sizes.size() != shape.size())
+  if (c.operands.size() != first + shape.size() || sizes.size() != shape.size())
     return c.error() << "expects an offset for each of " << shape.size()
                      << " dimensions";
   TensorBlock block;
   block.sizes.assign(sizes.begin(), sizes.end());
-  for (auto [dim, start, size, part] : llvm::enumerate(starts, shape, sizes)) {
+  for (auto [dim, size, part] : llvm::enumerate(shape, sizes)) {
     if (part < 1 || part > size)
       return c.error() << "expects a block inside the tensor but got " << part
                        << " of " << size;
-    RankedTensorType type = c.b.typeOf(start);
+    RankedTensorType type = c.operandType(first + dim);
     if (type.getRank() != 0 || !isa<IntegerType>(type.getElementType()))
       return c.error() << "expects integers as offsets but got " << type;
+    Value start = c.positions(first + dim);
     std::optional<int64_t> offset = evaluateInteger(start);
     block.offsets.push_back(
         std::clamp<int64_t>(offset.value_or(0), 0, size - part));
@@ -67,7 +69,7 @@ static LogicalResult convertDynamicSlice(OpConversion &c) {
   if (failed(sizes) || c.operands.empty())
     return failure();
   ArrayRef<int64_t> shape = c.operandType(0).getShape();
-  auto block = findBlock(c, ArrayRef(c.operands).drop_front(), shape, *sizes);
+  auto block = findBlock(c, 1, shape, *sizes);
   if (failed(block))
     return failure();
   SmallVector<int64_t> ones(shape.size(), 1), fixed(block->sizes);
@@ -127,8 +129,7 @@ static LogicalResult convertDynamicUpdateSlice(OpConversion &c) {
       c.operandType(0).getElementType() != c.operandType(1).getElementType())
     return c.error() << "expects a tensor and a block of its elements";
   ArrayRef<int64_t> shape = c.operandType(0).getShape();
-  auto block = findBlock(c, ArrayRef(c.operands).drop_front(2), shape,
-                         c.operandType(1).getShape());
+  auto block = findBlock(c, 2, shape, c.operandType(1).getShape());
   if (failed(block))
     return failure();
   if (block->dynamic.empty())

@@ -26,7 +26,8 @@ static LogicalResult refuseElements(OpConversion &c) {
 }
 
 /// Builds the op for the element type, which all operands must have.
-template <typename FloatOp, typename IntOp, typename BoolOp>
+template <typename FloatOp, typename IntOp, typename BoolOp,
+          typename UnsignedOp = IntOp>
 static LogicalResult convertByType(OpConversion &c) {
   if (failed(c.checkSameTypes()))
     return failure();
@@ -48,9 +49,13 @@ static LogicalResult convertByType(OpConversion &c) {
   struct BoolTag {
     using Type = BoolOp;
   };
-  return c.isFloat()  ? build(FloatTag())
-         : c.isBool() ? build(BoolTag())
-                      : build(IntTag());
+  struct UnsignedTag {
+    using Type = UnsignedOp;
+  };
+  return c.isFloat()      ? build(FloatTag())
+         : c.isBool()     ? build(BoolTag())
+         : c.isUnsigned() ? build(UnsignedTag())
+                          : build(IntTag());
 }
 
 template <typename FloatOp> static void addUnary(HandlerTable &t, StringRef n) {
@@ -66,6 +71,15 @@ static LogicalResult convertNegate(OpConversion &c) {
   if (c.isFloat())
     return c.yield(c.b.fold<arith::NegFOp>(x));
   return c.yield(c.b.fold<arith::SubIOp>(c.b.splat(x, 0), x));
+}
+
+static LogicalResult convertAbs(OpConversion &c) {
+  Value x = c.operands[0];
+  if (c.isFloat())
+    return c.yield(c.b.fold<math::AbsFOp>(x));
+  if (c.isBool())
+    return refuseElements(c);
+  return c.yield(c.isUnsigned() ? x : c.b.fold<math::AbsIOp>(x));
 }
 
 static LogicalResult convertNot(OpConversion &c) {
@@ -85,8 +99,12 @@ static LogicalResult convertSign(OpConversion &c) {
       return c.b.fold<arith::CmpFOp>(real, x, zero);
     return c.b.fold<arith::CmpIOp>(integer, x, zero);
   };
-  Value above = isBeyond(arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt);
-  Value below = isBeyond(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt);
+  Value above = isBeyond(arith::CmpFPredicate::OGT,
+                         c.isUnsigned() ? arith::CmpIPredicate::ugt
+                                        : arith::CmpIPredicate::sgt);
+  Value below = isBeyond(arith::CmpFPredicate::OLT,
+                         c.isUnsigned() ? arith::CmpIPredicate::ult
+                                        : arith::CmpIPredicate::slt);
   Value negative = c.b.fold<arith::SelectOp>(below, c.b.splat(x, -1), x);
   return c.yield(c.b.fold<arith::SelectOp>(above, c.b.splat(x, 1), negative));
 }
@@ -129,19 +147,35 @@ static LogicalResult convertIsFinite(OpConversion &c) {
   return c.yield(c.b.make<math::IsFiniteOp>(c.operands[0]));
 }
 
-/// Converts shifts by constants below the width: upstream leaves other shifts
-/// undefined.
+/// Converts shifts; those by the width and more, which upstream leaves
+/// undefined, give 0, or the sign of each bit.
 template <typename Op> static LogicalResult convertShift(OpConversion &c) {
   if (failed(c.checkSameTypes()))
     return failure();
-  std::optional<int64_t> distance;
-  if (auto splat = dyn_cast_or_null<IntegerAttr>(getSplat(c.operands[1])))
-    distance = splat.getValue().getSExtValue();
-  if (c.isFloat() || !distance || *distance < 0 ||
-      *distance >= c.operandType(0).getElementType().getIntOrFloatBitWidth())
-    return c.error() << "expects integers and a constant distance below their "
-                        "width";
-  return c.yield(c.b.fold<Op>(c.operands[0], c.operands[1]));
+  if (c.isFloat() || c.isBool())
+    return refuseElements(c);
+  Value x = c.operands[0], distance = c.operands[1];
+  int64_t width = c.operandType(0).getElementTypeBitWidth();
+  Value isInside = c.b.fold<arith::CmpIOp>(arith::CmpIPredicate::ult, distance,
+                                           c.b.splat(x, width));
+  bool keepsSign = std::is_same_v<Op, arith::ShRSIOp>;
+  Value most = c.b.splat(x, keepsSign ? width - 1 : 0);
+  Value shifted =
+      c.b.fold<Op>(x, c.b.fold<arith::SelectOp>(isInside, distance, most));
+  if (keepsSign)
+    return c.yield(shifted);
+  return c.yield(c.b.fold<arith::SelectOp>(isInside, shifted, c.b.splat(x, 0)));
+}
+
+/// Gives the bits as elements of another type of their width.
+static LogicalResult convertBitcast(OpConversion &c) {
+  RankedTensorType from = c.operandType(0), to = c.resultType();
+  if (from.getElementTypeBitWidth() != to.getElementTypeBitWidth() ||
+      from.getShape() != to.getShape())
+    return c.error() << "expects elements of one width but got " << from
+                     << " and " << to;
+  return c.yield(from == to ? c.operands[0]
+                            : c.b.fold<arith::BitcastOp>(to, c.operands[0]));
 }
 
 /// Broadcasts a scalar to the shape of `like`; fails for other shapes.
@@ -174,6 +208,9 @@ static LogicalResult convertClamp(OpConversion &c) {
   }
   if (c.isBool())
     return refuseElements(c);
+  if (c.isUnsigned())
+    return c.yield(
+        c.b.fold<arith::MinUIOp>(c.b.fold<arith::MaxUIOp>(x, *low), *high));
   return c.yield(
       c.b.fold<arith::MinSIOp>(c.b.fold<arith::MaxSIOp>(x, *low), *high));
 }
@@ -187,7 +224,7 @@ static LogicalResult convertCompare(OpConversion &c) {
   struct Row {
     StringRef name;
     CmpFPredicate real;
-    CmpIPredicate integer, boolean;
+    CmpIPredicate integer, natural;
   };
   constexpr Row kRows[] = {
       {"EQ", CmpFPredicate::OEQ, CmpIPredicate::eq, CmpIPredicate::eq},
@@ -209,8 +246,8 @@ static LogicalResult convertCompare(OpConversion &c) {
   Value x = c.operands[0], y = c.operands[1];
   if (c.isFloat())
     return c.yield(c.b.fold<arith::CmpFOp>(row->real, x, y));
-  return c.yield(
-      c.b.fold<arith::CmpIOp>(c.isBool() ? row->boolean : row->integer, x, y));
+  return c.yield(c.b.fold<arith::CmpIOp>(
+      c.isBool() || c.isUnsigned() ? row->natural : row->integer, x, y));
 }
 
 //===----------------------------------------------------------------------===//
@@ -224,18 +261,20 @@ static Value toBool(GraphBuilder &b, Value x, bool isFloat) {
   return b.fold<arith::CmpIOp>(arith::CmpIPredicate::ne, x, b.splat(x, 0));
 }
 
-static Value fromInteger(GraphBuilder &b, Value x, Type to, bool isBool) {
+/// Converts from an integer, which is natural if it has no sign.
+static Value fromInteger(GraphBuilder &b, Value x, Type to, bool isNatural) {
   Type element = getElementTypeOrSelf(to);
   if (isa<FloatType>(element))
-    return isBool ? b.fold<arith::UIToFPOp>(to, x)
-                  : b.fold<arith::SIToFPOp>(to, x);
+    return isNatural ? b.fold<arith::UIToFPOp>(to, x)
+                     : b.fold<arith::SIToFPOp>(to, x);
   unsigned before = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
   unsigned after = element.getIntOrFloatBitWidth();
   if (after == before)
     return x;
   if (after < before)
     return b.fold<arith::TruncIOp>(to, x);
-  return isBool ? b.fold<arith::ExtUIOp>(to, x) : b.fold<arith::ExtSIOp>(to, x);
+  return isNatural ? b.fold<arith::ExtUIOp>(to, x)
+                   : b.fold<arith::ExtSIOp>(to, x);
 }
 
 /// Converts from a float; between floats of one width through f32.
@@ -259,17 +298,23 @@ static LogicalResult convertConvert(OpConversion &c) {
   RankedTensorType to = c.operandType(0).clone(c.resultType().getElementType());
   if (to.getElementType().isInteger(1))
     return c.yield(c.isBool() ? x : toBool(c.b, x, c.isFloat()));
-  return c.yield(c.isFloat() ? fromFloat(c.b, x, to)
-                             : fromInteger(c.b, x, to, c.isBool()));
+  if (c.isFloat())
+    return c.yield(c.makesUnsigned() ? c.b.fold<arith::FPToUIOp>(to, x)
+                                     : fromFloat(c.b, x, to));
+  return c.yield(fromInteger(c.b, x, to, c.isBool() || c.isUnsigned()));
 }
 
-/// Rounds to a 16-bit type and back.
+/// Rounds to a 16-bit type and back; rounds nothing to all bits of the type.
 static LogicalResult convertReducePrecision(OpConversion &c) {
   auto bits = [&](StringRef name) -> int64_t {
     auto attr = dyn_cast_or_null<IntegerAttr>(getSourceAttr(c.op, name));
     return attr ? attr.getValue().getSExtValue() : -1;
   };
   int64_t exponent = bits("exponent_bits"), mantissa = bits("mantissa_bits");
+  auto own = dyn_cast<FloatType>(c.operandType(0).getElementType());
+  int64_t width = own ? own.getFPMantissaWidth() - 1 : 0;
+  if (own && mantissa >= width && exponent >= own.getWidth() - 1 - width)
+    return c.yield(c.operands[0]);
   Type narrow;
   if (exponent == 8 && mantissa == 7)
     narrow = c.b.b.getBF16Type();
@@ -361,11 +406,13 @@ static void addFunctions(HandlerTable &t) {
   addUnary<math::SinOp>(t, "stablehlo.sine");
   addUnary<math::SqrtOp>(t, "stablehlo.sqrt");
   addUnary<math::TanOp>(t, "stablehlo.tan");
+  addUnary<math::TanOp>(t, "chlo.tan");
+  addUnary<math::AtanOp>(t, "chlo.atan");
   addUnary<math::TanhOp>(t, "stablehlo.tanh");
   addUnary<math::ErfOp>(t, "chlo.erf");
   addUnary<math::SinhOp>(t, "chlo.sinh");
   addUnary<math::CoshOp>(t, "chlo.cosh");
-  t.add("stablehlo.abs", 1, convertByType<math::AbsFOp, math::AbsIOp, NoOp>);
+  t.add("stablehlo.abs", 1, convertAbs);
   t.add("stablehlo.negate", 1, convertNegate);
   t.add("stablehlo.not", 1, convertNot);
   t.add("stablehlo.sign", 1, convertSign);
@@ -380,11 +427,15 @@ static void addBinary(HandlerTable &t) {
   t.add("stablehlo.add", 2, convertByType<AddFOp, AddIOp, OrIOp>);
   t.add("stablehlo.subtract", 2, convertByType<SubFOp, SubIOp, NoOp>);
   t.add("stablehlo.multiply", 2, convertByType<MulFOp, MulIOp, AndIOp>);
-  t.add("stablehlo.divide", 2, convertByType<DivFOp, DivSIOp, NoOp>);
-  t.add("stablehlo.remainder", 2, convertByType<RemFOp, RemSIOp, NoOp>);
-  t.add("stablehlo.maximum", 2, convertByType<MaximumFOp, MaxSIOp, OrIOp>);
-  t.add("stablehlo.minimum", 2, convertByType<MinimumFOp, MinSIOp, AndIOp>);
-  t.add("stablehlo.power", 2, convertByType<math::PowFOp, math::IPowIOp, NoOp>);
+  t.add("stablehlo.divide", 2, convertByType<DivFOp, DivSIOp, NoOp, DivUIOp>);
+  t.add("stablehlo.remainder", 2,
+        convertByType<RemFOp, RemSIOp, NoOp, RemUIOp>);
+  t.add("stablehlo.maximum", 2,
+        convertByType<MaximumFOp, MaxSIOp, OrIOp, MaxUIOp>);
+  t.add("stablehlo.minimum", 2,
+        convertByType<MinimumFOp, MinSIOp, AndIOp, MinUIOp>);
+  t.add("stablehlo.power", 2,
+        convertByType<math::PowFOp, math::IPowIOp, NoOp, NoOp>);
   t.add("stablehlo.atan2", 2, convertByType<math::Atan2Op, NoOp, NoOp>);
   t.add("stablehlo.and", 2, convertByType<NoOp, AndIOp, AndIOp>);
   t.add("stablehlo.or", 2, convertByType<NoOp, OrIOp, OrIOp>);
@@ -401,5 +452,6 @@ void tessera::stablehlo::addElementwiseHandlers(HandlerTable &t) {
   t.add("stablehlo.select", 3, convertSelect);
   t.add("stablehlo.clamp", 3, convertClamp);
   t.add("stablehlo.convert", 1, convertConvert);
+  t.add("stablehlo.bitcast_convert", 1, convertBitcast);
   t.add("stablehlo.reduce_precision", 1, convertReducePrecision);
 }

@@ -21,8 +21,11 @@ using namespace tessera::stablehlo;
 static LogicalResult convertTopK(OpConversion &c) {
   auto k = dyn_cast_or_null<IntegerAttr>(getSourceAttr(c.op, "k"));
   RankedTensorType type = c.operandType(0);
-  if (!c.isFloat() || type.getRank() == 0)
-    return c.error() << "expects a row of floats at least but got " << type;
+  Value keys = type.getRank() == 0 ? Value() : findKeys(c);
+  if (!keys)
+    return c.error() << "expects a row of floats, or of integers of at most 32 "
+                        "bits, but got "
+                     << type;
   if (!k || !k.getType().isInteger(64) || k.getInt() < 1 ||
       k.getInt() > type.getShape().back())
     return c.error() << "expects k in [1, " << type.getShape().back() << "]";
@@ -32,12 +35,12 @@ static LogicalResult convertTopK(OpConversion &c) {
                      << c.resultType(1);
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = k.getInt();
-  Value ids = c.b.make<nn::TopKOp>(RankedTensorType::get(shape, element),
-                                   c.operands[0], k, UnitAttr(), IntegerAttr(),
-                                   IntegerAttr(), nn::GroupScoreAttr());
-  Value found = c.b.make<nn::TakeAlongAxisOp>(type.clone(shape), c.operands[0],
-                                              ids, Value(), IntegerAttr());
-  return c.yield({found, ids});
+  Value ids = c.b.make<nn::TopKOp>(RankedTensorType::get(shape, element), keys,
+                                   k, UnitAttr(), IntegerAttr(), IntegerAttr(),
+                                   nn::GroupScoreAttr());
+  Value found = c.b.make<nn::TakeAlongAxisOp>(
+      c.b.typeOf(keys).clone(shape), keys, ids, Value(), IntegerAttr());
+  return c.yield({fromKeys(c, found), ids});
 }
 
 LogicalResult tessera::stablehlo::convertExperts(OpConversion &c) {

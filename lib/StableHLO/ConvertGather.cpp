@@ -177,7 +177,7 @@ static void unwrap(OpConversion &c, Coordinate &coordinate) {
 /// Coordinate `i` of the indices, without the dimension of the coordinates.
 static Value takeCoordinate(OpConversion &c, const GatherDims &dims,
                             int64_t i) {
-  Value indices = c.operands[1];
+  Value indices = c.positions(1);
   SmallVector<int64_t> sizes(c.b.typeOf(indices).getShape());
   int64_t dim = dims.indexVector;
   if (dim == int64_t(sizes.size()))

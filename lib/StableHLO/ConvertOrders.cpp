@@ -73,6 +73,29 @@ static std::optional<bool> isDescending(Region &comparator) {
   return std::nullopt;
 }
 
+Value tessera::stablehlo::findKeys(const OpConversion &c) {
+  RankedTensorType type = c.operandType(0);
+  unsigned width = type.getElementTypeBitWidth();
+  if (c.isFloat())
+    return c.operands[0];
+  if (width > 32)
+    return Value();
+  RankedTensorType keys =
+      type.clone(width < 24 ? Type(c.b.b.getF32Type()) : c.b.b.getF64Type());
+  return c.isBool() || c.isUnsigned()
+             ? c.b.fold<arith::UIToFPOp>(keys, c.operands[0])
+             : c.b.fold<arith::SIToFPOp>(keys, c.operands[0]);
+}
+
+Value tessera::stablehlo::fromKeys(const OpConversion &c, Value keys) {
+  Type element = c.operandType(0).getElementType();
+  RankedTensorType type = c.b.typeOf(keys).clone(element);
+  if (c.isFloat())
+    return keys;
+  return c.isBool() || c.isUnsigned() ? c.b.fold<arith::FPToUIOp>(type, keys)
+                                      : c.b.fold<arith::FPToSIOp>(type, keys);
+}
+
 static LogicalResult convertSort(OpConversion &c) {
   if (c.operands.empty() || c.op->getNumRegions() != 1)
     return c.error() << "expects operands and a comparator";
@@ -82,13 +105,15 @@ static LogicalResult convertSort(OpConversion &c) {
   if (failed(dim))
     return failure();
   std::optional<bool> descends = isDescending(c.op->getRegion(0));
-  if (!descends || !c.isFloat())
+  Value found = descends ? findKeys(c) : Value();
+  if (!found)
     return c.error() << "expects floats that are sorted by LT or GT, of which "
-                        "zeros are equal and NaN is above all, but got "
+                        "zeros are equal and NaN is above all, or integers of "
+                        "at most 32 bits, but got "
                      << type;
   SmallVector<int64_t> order = exchangeLast(*dim, rank);
   auto moved = [&](Value x) { return c.b.transpose(x, order); };
-  Value keys = moved(c.operands[0]);
+  Value keys = moved(found);
   RankedTensorType idType = c.b.typeOf(keys).clone(c.b.b.getI32Type());
   Value ids = c.b.make<nn::TopKOp>(idType, keys, type.getDimSize(*dim),
                                    /*smallest=*/!*descends, IntegerAttr(),
@@ -99,11 +124,12 @@ static LogicalResult convertSort(OpConversion &c) {
     if (own.getShape() != type.getShape())
       return c.error() << "expects operands of one shape but got " << type
                        << " and " << own;
-    if (isa<FloatType>(own.getElementType())) {
-      Value taken = c.b.make<nn::TakeAlongAxisOp>(
-          c.b.typeOf(keys).clone(own.getElementType()), moved(x), ids, Value(),
-          IntegerAttr());
-      results.push_back(moved(taken));
+    Value floats = i == 0 ? found : x;
+    if (isa<FloatType>(c.b.typeOf(floats).getElementType())) {
+      Value taken = moved(c.b.make<nn::TakeAlongAxisOp>(
+          c.b.typeOf(keys).clone(c.b.typeOf(floats).getElementType()),
+          moved(floats), ids, Value(), IntegerAttr()));
+      results.push_back(i == 0 ? fromKeys(c, taken) : taken);
     } else if (isPositions(x, *dim)) {
       results.push_back(moved(castPositions(c.b, ids, own)));
     } else if (Value list = findList(x, *dim)) {
@@ -151,7 +177,7 @@ LogicalResult tessera::stablehlo::convertArgReduce(OpConversion &c) {
   if (!kind || dims->size() != 1 ||
       !isPositions(c.operands[1], dims->front()) ||
       positions.getShape() != type.getShape() ||
-      !isNeutral(getSplat(c.operands[2]), *kind) || !first ||
+      !isNeutral(getSplat(c.ordered(2)), *kind) || !first ||
       !first.getValue().isZero() || c.isBool())
     return c.error() << "expects a reduction of two tensors that is an argmax "
                         "or an argmin along one dimension";
@@ -161,8 +187,8 @@ LogicalResult tessera::stablehlo::convertArgReduce(OpConversion &c) {
   RankedTensorType result = type.clone(shape);
   auto found = nn::ArgReduceOp::create(c.b.b, c.b.loc, result,
                                        result.clone(c.b.b.getI32Type()), *kind,
-                                       c.operands[0], dim);
-  Value value = found.getValue(), index = found.getIndex();
+                                       c.ordered(0), dim);
+  Value value = c.orderedBack(found.getValue()), index = found.getIndex();
   if (c.isFloat()) {
     // The chosen element gets the gradient.
     SmallVector<int64_t> order;

@@ -40,6 +40,31 @@ static Value reduce(GraphBuilder &b, nn::ReduceKind kind, Value x,
                                b.splat(result, 0));
 }
 
+/// The products over `dims`, of pairs of halves.
+static Value multiplyAll(GraphBuilder &b, Value x, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> shape(b.typeOf(x).getShape()), left;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (!llvm::is_contained(dims, int64_t(dim))) {
+      left.push_back(size);
+      continue;
+    }
+    SmallVector<int64_t> sizes(b.typeOf(x).getShape());
+    SmallVector<int64_t> ones(sizes.size(), 1), offsets(sizes.size(), 0);
+    auto take = [&](int64_t first, int64_t count) {
+      offsets[dim] = first;
+      sizes[dim] = count;
+      return b.slice(x, offsets, sizes, ones);
+    };
+    for (int64_t half = 0; size > 1; size -= half) {
+      half = size / 2;
+      Value product = multiply(b, take(0, half), take(half, half));
+      Value both[] = {product, size % 2 ? take(2 * half, 1) : product};
+      x = size % 2 ? b.make<tensor::ConcatOp>(dim, both) : product;
+    }
+  }
+  return b.reshape(x, left);
+}
+
 static LogicalResult convertReduce(OpConversion &c) {
   if (c.operands.size() == 4 && c.op->getNumResults() == 2)
     return convertArgReduce(c);
@@ -55,16 +80,27 @@ static LogicalResult convertReduce(OpConversion &c) {
       c.op->getNumRegions() == 1
           ? matchReduction(c.op->getRegion(0), c.isBool())
           : nullptr;
-  if (!reduction)
-    return c.error() << "expects a reduction by add, maximum, minimum, and, or";
+  bool isOfProducts = !reduction && c.op->getNumRegions() == 1 &&
+                      isProduct(c.op->getRegion(0)) && !c.isBool();
+  if (!reduction && !isOfProducts)
+    return c.error() << "expects a reduction by add, multiply, maximum, "
+                        "minimum, and, or";
   if (start != type.clone(ArrayRef<int64_t>()))
     return c.error() << "expects one element to start with but got " << start;
-  Value result = reduce(c.b, reduction->kind, c.operands[0], *dims);
-  if (!isNeutral(getSplat(c.operands[1]), reduction->kind))
-    result = combine(
-        c.b, reduction->kind, result,
-        c.b.broadcast(c.operands[1], c.b.typeOf(result).getShape(), {}));
-  return c.yield(result);
+  if (isOfProducts) {
+    Value product = multiplyAll(c.b, c.operands[0], *dims);
+    ArrayRef<int64_t> shape = c.b.typeOf(product).getShape();
+    return c.yield(
+        multiply(c.b, product, c.b.broadcast(c.operands[1], shape, {})));
+  }
+  bool isSum = reduction->kind == nn::ReduceKind::Sum;
+  Value x = isSum ? c.operands[0] : c.ordered(0);
+  Value first = isSum ? c.operands[1] : c.ordered(1);
+  Value result = reduce(c.b, reduction->kind, x, *dims);
+  if (!isNeutral(getSplat(first), reduction->kind))
+    result = combine(c.b, reduction->kind, result,
+                     c.b.broadcast(first, c.b.typeOf(result).getShape(), {}));
+  return c.yield(isSum ? result : c.orderedBack(result));
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,6 +171,16 @@ FailureOr<Type> tessera::stablehlo::unifyFactors(const OpConversion &c,
                         "integers, but got "
                      << c.operandType(0) << ", " << c.operandType(1) << " and "
                      << c.resultType();
+  if (!isFloat && from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth()) {
+    auto widen = [&](Value x, unsigned operand) {
+      RankedTensorType wide = c.b.typeOf(x).clone(to);
+      return c.isUnsigned(operand) ? c.b.fold<arith::ExtUIOp>(wide, x)
+                                   : c.b.fold<arith::ExtSIOp>(wide, x);
+    };
+    lhs = widen(lhs, 0);
+    rhs = widen(rhs, 1);
+    return to;
+  }
   if (!isFloat && from != to)
     return c.error() << "expects a result of " << from << " but got " << to;
   if (isFloat && from.getIntOrFloatBitWidth() < 16)

@@ -18,6 +18,9 @@ static LogicalResult convertConstant(OpConversion &c) {
   Attribute value = getSourceAttr(c.op, "value");
   if (!isa_and_nonnull<DenseElementsAttr, DenseResourceElementsAttr>(value))
     return c.error() << "expects dense elements as value";
+  auto elements = dyn_cast<DenseElementsAttr>(value);
+  if (elements && c.makesUnsigned())
+    value = elements.bitcast(c.resultType().getElementType());
   return c.yield(c.b.make<arith::ConstantOp>(cast<TypedAttr>(value)));
 }
 

@@ -183,12 +183,6 @@ static Value logAddExp(GraphBuilder &b, Value x, Value y) {
   return b.fold<arith::SelectOp>(isNaN, b.fold<arith::AddFOp>(x, y), sum);
 }
 
-static Value multiply(GraphBuilder &b, Value x, Value y) {
-  if (isa<FloatType>(b.typeOf(x).getElementType()))
-    return b.fold<arith::MulFOp>(x, y);
-  return b.fold<arith::MulIOp>(x, y);
-}
-
 /// Whether all elements of a constant are this number.
 static bool isSplatOf(Value value, double number) {
   Attribute splat = getSplat(value);
@@ -199,9 +193,8 @@ static bool isSplatOf(Value value, double number) {
 }
 
 /// Builds a cumulative reduction; null if it is none that is supported.
-static Value buildCumulative(OpConversion &c, Cumulative at,
-                             const Reduction *reduction) {
-  Value x = c.operands[0], start = c.operands[1];
+static Value buildCumulative(OpConversion &c, Value x, Value start,
+                             Cumulative at, const Reduction *reduction) {
   if (reduction && !isNeutral(getSplat(start), reduction->kind))
     return Value();
   int64_t size = c.operandType(0).getDimSize(at.dim);
@@ -220,10 +213,10 @@ static Value buildCumulative(OpConversion &c, Cumulative at,
     return build([&](GraphBuilder &b, Value x, Value y) {
       return combine(b, reduction->kind, x, y);
     });
-  std::string body = spellBody(c.op->getRegion(0));
-  if (body == "multiply(0,1)" && !c.isBool() && isSplatOf(start, 1))
+  Region &body = c.op->getRegion(0);
+  if (isProduct(body) && !c.isBool() && isSplatOf(start, 1))
     return build(multiply);
-  if (body == kLogAddExp && isSplatOf(start, -INFINITY))
+  if (spellBody(body) == kLogAddExp && isSplatOf(start, -INFINITY))
     return build(logAddExp);
   return Value();
 }
@@ -246,15 +239,14 @@ static Value choose(GraphBuilder &b, nn::ReduceKind kind, Value x, Value y) {
   return b.fold<arith::SelectOp>(b.fold<arith::OrIOp>(isFirst, isNaN), x, y);
 }
 
-/// Reduces the elements of each window, which are slices of the padded tensor.
-static FailureOr<Value> buildWindows(OpConversion &c, const Windows &w,
-                                     nn::ReduceKind kind) {
-  Value x = c.operands[0];
+/// Combines the elements of each window, which are slices of the padded tensor.
+static FailureOr<Value> buildWindows(OpConversion &c, Value x, Value start,
+                                     const Windows &w, Combine combine) {
   int64_t rank = c.operandType(0).getRank(), count = 1;
   for (int64_t dim = 0; dim < rank; ++dim) {
-    x = dilate(c.b, x, c.operands[1], dim, w.baseDilations[dim] - 1);
-    x = padSide(c.b, x, c.operands[1], dim, w.low[dim], /*before=*/true);
-    x = padSide(c.b, x, c.operands[1], dim, w.high[dim], /*before=*/false);
+    x = dilate(c.b, x, start, dim, w.baseDilations[dim] - 1);
+    x = padSide(c.b, x, start, dim, w.low[dim], /*before=*/true);
+    x = padSide(c.b, x, start, dim, w.high[dim], /*before=*/false);
   }
   SmallVector<int64_t> sizes;
   for (int64_t dim = 0; dim < rank; ++dim) {
@@ -276,7 +268,7 @@ static FailureOr<Value> buildWindows(OpConversion &c, const Windows &w,
       left /= w.sizes[dim];
     }
     Value part = c.b.slice(x, offsets, sizes, w.strides);
-    result = result ? choose(c.b, kind, result, part) : part;
+    result = result ? combine(c.b, result, part) : part;
   }
   return result;
 }
@@ -291,16 +283,39 @@ static LogicalResult convertReduceWindow(OpConversion &c) {
     return c.error() << "expects a tensor, one element to start with, and a "
                         "body";
   const Reduction *reduction = matchReduction(c.op->getRegion(0), c.isBool());
+  bool isOrder = reduction && reduction->kind != nn::ReduceKind::Sum;
+  Value x = isOrder ? c.ordered(0) : c.operands[0];
+  Value start = isOrder ? c.ordered(1) : c.operands[1];
+  auto yield = [&](Value result) {
+    return c.yield(isOrder ? c.orderedBack(result) : result);
+  };
   if (auto at = matchCumulative(*windows, type.getShape()))
-    if (Value result = buildCumulative(c, *at, reduction))
-      return c.yield(result);
-  if (!reduction || !isNeutral(getSplat(c.operands[1]), reduction->kind))
-    return c.error() << "expects a reduction by add, maximum or minimum that "
-                        "starts with its neutral element";
-  FailureOr<Value> result = buildWindows(c, *windows, reduction->kind);
+    if (Value result = buildCumulative(c, x, start, *at, reduction))
+      return yield(result);
+  bool isOfProducts = isProduct(c.op->getRegion(0)) && !c.isBool();
+  if (!reduction && !isOfProducts)
+    return c.error() << "expects a reduction by add, multiply, maximum or "
+                        "minimum";
+  auto combine = [&](GraphBuilder &b, Value x, Value y) {
+    return isOfProducts ? multiply(b, x, y) : choose(b, reduction->kind, x, y);
+  };
+  FailureOr<Value> result = buildWindows(c, x, start, *windows, combine);
   if (failed(result))
     return failure();
-  return c.yield(*result);
+  bool isNothing = isOfProducts ? isSplatOf(start, 1)
+                                : isNeutral(getSplat(start), reduction->kind);
+  if (isNothing)
+    return yield(*result);
+  // The specification pads with the start; XLA leaves out what is outside.
+  auto isOne = [](int64_t number) { return number == 1; };
+  auto isZero = [](int64_t number) { return number == 0; };
+  if (!llvm::all_of(windows->baseDilations, isOne) ||
+      !llvm::all_of(windows->low, isZero) ||
+      !llvm::all_of(windows->high, isZero))
+    return c.error() << "expects windows inside the tensor, or to start with "
+                        "what changes no result";
+  Value first = c.b.broadcast(start, c.b.typeOf(*result).getShape(), {});
+  return yield(combine(c.b, first, *result));
 }
 
 void tessera::stablehlo::addWindowHandlers(HandlerTable &t) {

@@ -80,6 +80,54 @@ LogicalResult OpConversion::checkSameTypes() const {
   return success();
 }
 
+Type tessera::stablehlo::withoutSign(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!hasUnsigned(type))
+    return type;
+  return tensor.clone(
+      IntegerType::get(type.getContext(), tensor.getElementTypeBitWidth()));
+}
+
+bool tessera::stablehlo::hasUnsigned(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().isUnsignedInteger();
+}
+
+RankedTensorType OpConversion::resultType(unsigned i) const {
+  return cast<RankedTensorType>(withoutSign(op->getResult(i).getType()));
+}
+
+bool OpConversion::isUnsigned(unsigned operand) const {
+  return hasUnsigned(op->getOperand(operand).getType());
+}
+bool OpConversion::makesUnsigned() const {
+  return hasUnsigned(op->getResult(0).getType());
+}
+
+Value OpConversion::turn(Value x) const {
+  RankedTensorType type = b.typeOf(x);
+  APInt top = APInt::getSignMask(type.getElementTypeBitWidth());
+  return b.fold<arith::XOrIOp>(
+      x, b.constant(type, b.b.getIntegerAttr(type.getElementType(), top)));
+}
+
+Value OpConversion::ordered(unsigned i) const {
+  return isUnsigned(i) ? turn(operands[i]) : operands[i];
+}
+
+Value OpConversion::positions(unsigned i) const {
+  RankedTensorType type = operandType(i);
+  unsigned width = type.getElementTypeBitWidth();
+  if (!isUnsigned(i))
+    return operands[i];
+  if (width == 64) {
+    auto most = b.b.getI64IntegerAttr(std::numeric_limits<int64_t>::max());
+    return b.fold<arith::MinUIOp>(operands[i], b.constant(type, most));
+  }
+  Type wide = b.b.getIntegerType(width < 32 ? 32 : 64);
+  return b.fold<arith::ExtUIOp>(type.clone(wide), operands[i]);
+}
+
 bool OpConversion::isFloat() const {
   return isa<FloatType>(operandType(0).getElementType());
 }
@@ -92,7 +140,7 @@ LogicalResult OpConversion::yield(ValueRange built) const {
     return error() << "expects " << op->getNumResults() << " results but got "
                    << built.size();
   for (auto [result, value] : llvm::zip_equal(op->getResults(), built)) {
-    if (result.getType() != value.getType())
+    if (withoutSign(result.getType()) != value.getType())
       return error() << "expects a result of " << value.getType() << " but got "
                      << result.getType();
     converter.setResult(result, value);
@@ -133,11 +181,11 @@ LogicalResult tessera::stablehlo::checkType(Operation *op, Type type,
            << what << " but got " << type;
   auto integer = dyn_cast<IntegerType>(tensor.getElementType());
   auto real = dyn_cast<FloatType>(tensor.getElementType());
-  bool isKnown = integer ? integer.isSignless() && integer.getWidth() >= 1 &&
+  bool isKnown = integer ? !integer.isSigned() && integer.getWidth() >= 1 &&
                                integer.getWidth() <= 64
                          : real && real.getWidth() <= 64;
   if (!isKnown)
-    return op->emitOpError("expects floats or signed integers as ")
+    return op->emitOpError("expects floats or integers as ")
            << what << " but got " << type;
   if (isTooLarge(tensor.getShape()) || llvm::is_contained(tensor.getShape(), 0))
     return op->emitOpError("expects a tensor of 1 to 2^48 elements as ")
@@ -208,7 +256,8 @@ LogicalResult Converter::convertBody(Operation *owner, Region &body,
   if (failed(spend(owner)))
     return failure();
   Block &block = body.front();
-  if (TypeRange(block.getArgumentTypes()) != TypeRange(arguments))
+  if (!llvm::equal(llvm::map_range(block.getArgumentTypes(), withoutSign),
+                   arguments.getTypes()))
     return owner->emitOpError("expects a body with arguments of the types of "
                               "its operands");
   for (auto [argument, value] :

@@ -56,13 +56,22 @@ public:
   mlir::RankedTensorType operandType(unsigned i) const {
     return GraphBuilder::typeOf(operands[i]);
   }
-  /// The type of result `i`.
-  mlir::RankedTensorType resultType(unsigned i = 0) const {
-    return mlir::cast<mlir::RankedTensorType>(op->getResult(i).getType());
-  }
+  /// The type of result `i`, without the sign of its integers.
+  mlir::RankedTensorType resultType(unsigned i = 0) const;
   /// Whether elements of the first operand are floats; booleans.
   bool isFloat() const;
   bool isBool() const;
+  /// Whether the source has unsigned integers as elements of an operand; of
+  /// result 0.
+  bool isUnsigned(unsigned operand = 0) const;
+  bool makesUnsigned() const;
+  /// Operand `i` as signed integers of the same order, whose maximum and
+  /// minimum are at the same places: the bits of unsigned ones with the top bit
+  /// turned, others as they are. orderedBack() turns it back.
+  Value ordered(unsigned i) const;
+  Value orderedBack(Value x) const { return isUnsigned() ? turn(x) : x; }
+  /// Operand `i`, positions in a tensor, as signed integers.
+  Value positions(unsigned i) const;
 
   /// Sets the results. Fails if a type differs from the op's.
   mlir::LogicalResult yield(mlir::ValueRange values) const;
@@ -71,7 +80,16 @@ public:
   mlir::Operation *const op;
   const llvm::SmallVector<Value> operands;
   mutable GraphBuilder b;
+
+private:
+  Value turn(Value x) const;
 };
+
+/// The type with signless integers in place of unsigned ones: values of the
+/// graph have no sign, ops know it.
+mlir::Type withoutSign(mlir::Type type);
+/// Whether elements are unsigned integers.
+bool hasUnsigned(mlir::Type type);
 
 /// Fails unless the type is a tensor of static shape with elements that every
 /// phase supports.
@@ -122,6 +140,11 @@ void addExpertHandlers(HandlerTable &table);
 /// integers of one type, or floats of 16 bits at least.
 mlir::FailureOr<mlir::Type> unifyFactors(const OpConversion &c, Value &lhs,
                                          Value &rhs);
+
+/// Operand 0 as floats of the same order: integers of at most 32 bits are exact
+/// in a wider type. Null for other integers. fromKeys() gives elements back.
+Value findKeys(const OpConversion &c);
+Value fromKeys(const OpConversion &c, Value keys);
 
 /// Converts a reduction of a tensor and its positions: an argmax or an argmin.
 mlir::LogicalResult convertArgReduce(OpConversion &c);

@@ -121,3 +121,14 @@ Value tessera::stablehlo::combine(GraphBuilder &b, nn::ReduceKind kind, Value x,
   }
   llvm_unreachable("a ReduceKind");
 }
+
+Value tessera::stablehlo::multiply(GraphBuilder &b, Value x, Value y) {
+  if (isa<FloatType>(b.typeOf(x).getElementType()))
+    return b.fold<arith::MulFOp>(x, y);
+  return b.fold<arith::MulIOp>(x, y);
+}
+
+bool tessera::stablehlo::isProduct(Region &body) {
+  std::string spelled = spellBody(body);
+  return spelled == "multiply(0,1)" || spelled == "multiply(1,0)";
+}

@@ -38,6 +38,11 @@ bool isNeutral(mlir::Attribute start, nn::ReduceKind kind);
 /// The reduction of two tensors, element by element.
 Value combine(GraphBuilder &b, nn::ReduceKind kind, Value x, Value y);
 
+/// The product of two tensors of numbers, element by element.
+Value multiply(GraphBuilder &b, Value x, Value y);
+/// Whether a body multiplies its arguments.
+bool isProduct(mlir::Region &body);
+
 } // namespace tessera::stablehlo
 
 #endif // TESSERA_LIB_STABLEHLO_SOURCEBODIES_H

@@ -164,6 +164,19 @@ LogicalResult StableHLOToNNPass::checkAttributes(func::FuncOp source) {
                  succeeded(checkAll(source.getResAttrs(), "result")));
 }
 
+/// Checks the type of an argument or a result of the graph. Files of tensors
+/// have signed integers.
+static LogicalResult checkBoundary(func::FuncOp source, Type type,
+                                   StringRef what) {
+  if (failed(checkType(source, type, what)))
+    return failure();
+  if (!hasUnsigned(type))
+    return success();
+  return source.emitError("expects signed integers as ")
+         << what << " but got " << type
+         << ": convert it in the function, to a wider type";
+}
+
 /// The graph of a function, outside of a module; null after an error.
 OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
   OwningOpRef<func::FuncOp> graph = func::FuncOp::create(
@@ -172,7 +185,7 @@ OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
   OpBuilder builder(entry, entry->begin());
   for (auto [from, to] :
        llvm::zip_equal(source.getArguments(), entry->getArguments())) {
-    if (failed(checkType(source, to.getType(), "an argument")))
+    if (failed(checkBoundary(source, to.getType(), "an argument")))
       return nullptr;
     to.setLoc(from.getLoc());
   }
@@ -181,6 +194,9 @@ OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
   if (failed(converter.convertBody(source, source.getBody(),
                                    entry->getArguments(), results)))
     return nullptr;
+  for (Type type : source.getResultTypes())
+    if (failed(checkBoundary(source, type, "a result")))
+      return nullptr;
   if (TypeRange(results) != TypeRange(source.getResultTypes())) {
     source.emitOpError("expects to return values of its type");
     return nullptr;

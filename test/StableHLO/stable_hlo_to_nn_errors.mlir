@@ -73,11 +73,11 @@
 
 // -----
 
-// Unsigned integers.
+// Unsigned integers as a result of the graph.
 "builtin.module"() ({
+  // expected-error @+1 {{expects signed integers as a result but got 'tensor<4xui32>': convert it in the function, to a wider type}}
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xui32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>):
-    // expected-error @+1 {{expects floats or signed integers as a result but got 'tensor<4xui32>'}}
     %r = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xui32>
     "func.return"(%r) : (tensor<4xui32>) -> ()
   }) : () -> ()
@@ -253,17 +253,17 @@
 
 // -----
 
-// A sort of integers.
+// A sort of integers of 64 bits.
 "builtin.module"() ({
-  "func.func"() <{function_type = (tensor<4xi32>) -> (tensor<4xi32>), sym_name = "main"}> ({
-  ^bb0(%x0: tensor<4xi32>):
-    // expected-error @+1 {{expects floats that are sorted by LT or GT, of which zeros are equal and NaN is above all, but got 'tensor<4xi32>'}}
+  "func.func"() <{function_type = (tensor<4xi64>) -> (tensor<4xi64>), sym_name = "main"}> ({
+  ^bb0(%x0: tensor<4xi64>):
+    // expected-error @+1 {{expects floats that are sorted by LT or GT, of which zeros are equal and NaN is above all, or integers of at most 32 bits, but got 'tensor<4xi64>'}}
     %r = "stablehlo.sort"(%x0) <{dimension = 0 : i64}> ({
-    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-      %p = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+      %p = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i64>, tensor<i64>) -> tensor<i1>
       "stablehlo.return"(%p) : (tensor<i1>) -> ()
-    }) : (tensor<4xi32>) -> tensor<4xi32>
-    "func.return"(%r) : (tensor<4xi32>) -> ()
+    }) : (tensor<4xi64>) -> tensor<4xi64>
+    "func.return"(%r) : (tensor<4xi64>) -> ()
   }) : () -> ()
 }) : () -> ()
 
@@ -273,7 +273,7 @@
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> (tensor<4xf32>), sym_name = "main"}> ({
   ^bb0(%x0: tensor<4xf32>):
-    // expected-error @+1 {{expects floats that are sorted by LT or GT, of which zeros are equal and NaN is above all, but got 'tensor<4xf32>'}}
+    // expected-error @+1 {{expects floats that are sorted by LT or GT, of which zeros are equal and NaN is above all, or integers of at most 32 bits, but got 'tensor<4xf32>'}}
     %r = "stablehlo.sort"(%x0) <{dimension = 0 : i64}> ({
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       %p = "stablehlo.compare"(%a, %b) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -335,29 +335,12 @@
 
 // -----
 
-// A window that starts with 1.
-"builtin.module"() ({
-  "func.func"() <{function_type = (tensor<32xf32>) -> (tensor<31xf32>), sym_name = "main"}> ({
-  ^bb0(%x0: tensor<32xf32>):
-    %s = "stablehlo.constant"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
-    // expected-error @+1 {{expects a reduction by add, maximum or minimum that starts with its neutral element}}
-    %r = "stablehlo.reduce_window"(%x0, %s) <{window_dimensions = array<i64: 2>, padding = dense<[[0, 0]]> : tensor<1x2xi64>}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %p = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%p) : (tensor<f32>) -> ()
-    }) : (tensor<32xf32>, tensor<f32>) -> tensor<31xf32>
-    "func.return"(%r) : (tensor<31xf32>) -> ()
-  }) : () -> ()
-}) : () -> ()
-
-// -----
-
 // A window by another op.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<32xf32>) -> (tensor<31xf32>), sym_name = "main"}> ({
   ^bb0(%x0: tensor<32xf32>):
     %s = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
-    // expected-error @+1 {{expects a reduction by add, maximum or minimum that starts with its neutral element}}
+    // expected-error @+1 {{expects a reduction by add, multiply, maximum or minimum}}
     %r = "stablehlo.reduce_window"(%x0, %s) <{window_dimensions = array<i64: 2>, padding = dense<[[0, 0]]> : tensor<1x2xi64>}> ({
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       %p = "stablehlo.power"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -402,10 +385,10 @@
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>, tensor<f32>) -> tensor<f32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>, %y: tensor<f32>):
-    // expected-error @+1 {{expects a reduction by add, maximum, minimum, and, or}}
+    // expected-error @+1 {{expects a reduction by add, multiply, maximum, minimum, and, or}}
     %r = "stablehlo.reduce"(%x, %y) <{dimensions = array<i64: 0>}> ({
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %p = "stablehlo.multiply"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %p = "stablehlo.power"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
       "stablehlo.return"(%p) : (tensor<f32>) -> ()
     }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
     "func.return"(%r) : (tensor<f32>) -> ()
@@ -535,12 +518,12 @@
 
 // -----
 
-// A choice of integers.
+// A choice of integers of 64 bits.
 "builtin.module"() ({
-  "func.func"() <{function_type = (tensor<4x6xi32>) -> tensor<4x2xi32>, sym_name = "main"}> ({
-  ^bb0(%x: tensor<4x6xi32>):
-    // expected-error @+1 {{expects a row of floats at least but got 'tensor<4x6xi32>'}}
-    %r:2 = "chlo.top_k"(%x) <{k = 2 : i64}> : (tensor<4x6xi32>) -> (tensor<4x2xi32>, tensor<4x2xi32>)
+  "func.func"() <{function_type = (tensor<4x6xi64>) -> tensor<4x2xi32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xi64>):
+    // expected-error @+1 {{expects a row of floats, or of integers of at most 32 bits, but got 'tensor<4x6xi64>'}}
+    %r:2 = "chlo.top_k"(%x) <{k = 2 : i64}> : (tensor<4x6xi64>) -> (tensor<4x2xi64>, tensor<4x2xi32>)
     "func.return"(%r#1) : (tensor<4x2xi32>) -> ()
   }) : () -> ()
 }) : () -> ()

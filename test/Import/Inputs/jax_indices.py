@@ -72,6 +72,30 @@ def make_results(results, x):
 
 GRID_OF_FLOATS = floats(4, 8, spec=("a", "b"))
 
+
+
+def compute_unsigned(x):
+    """Results of ops whose meaning for unsigned integers is another one."""
+    x = abs(x)
+    byte, word = x.astype(jnp.uint8) * 37, x.astype(jnp.uint32) * 613566757
+    results = {
+        "quotients": word // 7, "remainders": word % 1000, "largest": word.max(1),
+        "smallest": byte.min(0), "larger": jnp.maximum(word, word[::-1]), "above": word > word[::-1],
+        "clamped": jnp.clip(byte, 60, 200), "wide": byte.astype(jnp.int32),
+        "floats": word.astype(jnp.float32), "of_floats": (word.astype(jnp.float32) / 2).astype(
+            jnp.uint32),
+        "bits": lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32), "signs": jnp.sign(word),
+        "right": word >> byte, "left": byte << (byte // 16), "signed": (byte.astype(jnp.int8)) >> 9,
+        "first": jnp.argmax(word, 1), "so_far": lax.cummax(word, 1), "sorted": jnp.sort(word, 1),
+        "greatest": lax.top_k(byte, 3)[0], "positions": lax.top_k(byte, 3)[1],
+        "rows": x[byte[:, 0] % 4], "products": lax.dot(byte, byte.T,
+                                                      preferred_element_type=jnp.uint32),
+    }
+    return {name: value.astype(jnp.int32) if value.dtype == jnp.uint8 else
+            lax.bitcast_convert_type(value, jnp.int32) if value.dtype == jnp.uint32 else value
+            for name, value in results.items()}
+
+
 FORMS = {
     "rows_of_the_last_dimension": lambda: make(
         lambda x, i: x[:, i], floats(4, 8, spec=("a", "b")), ids(3, 0, 7, 3)),
@@ -148,6 +172,12 @@ FORMS = {
     "means": lambda: make(
         lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2), (1, 1), ((0, 0), (1, 2)), (1, 2),
                                     (1, 3)), GRID_OF_FLOATS),
+    "windows_that_start_with_two": lambda: make_results(
+        lambda x: {"product": lax.reduce_window(x, 2.0, lax.mul, (1, 3), (1, 2), "VALID"),
+                   "sum": lax.reduce_window(x, 2.0, lax.add, (2, 2), (1, 1), "VALID")},
+        GRID_OF_FLOATS),
+    "products_of_rows": lambda: make(lambda x: jnp.prod(x, 1), floats(4, 7, spec=("a",))),
+    "products_of_all": lambda: make(lambda x: jnp.prod(x), GRID_OF_FLOATS),
     "padded_inside": lambda: make(
         lambda x: lax.pad(x, 1.0, ((1, -1, 0), (1, 2, 2))), GRID_OF_FLOATS),
     "sorted_rows": lambda: make(lambda x: jnp.sort(x, axis=1), ties()),
@@ -159,6 +189,11 @@ FORMS = {
                    "first": jnp.argmax(x, 1), "last": jnp.argmin(x, 0), "values": jnp.sort(x),
                    "sums": jnp.cumsum(jnp.argsort(x), 0), "back": jnp.argsort(x)[:, ::-1],
                    "greatest": lax.cummax(jnp.argsort(x), 1)}, corners()),
+    "unsigned": lambda: make_results(compute_unsigned, jax.device_put(
+        jnp.arange(32.0).reshape(4, 8), NamedSharding(GRID, P("a", "b")))),
+    "sorted_integers": lambda: make_results(
+        lambda x: {"words": jnp.sort(x.astype(jnp.int32), 0), "bytes": jnp.sort(
+            x.astype(jnp.int8), 1, descending=True), "flags": jnp.sort(x > 2, 1)}, ties()),
     "branches_of_a_scan": lambda: make(branches, floats(4, 8, spec=("a", "b"))),
     "counted_by_floats": lambda: make_results(
         lambda x: {"x": lax.while_loop(lambda c: c[0] < 1, lambda c: (c[0] + 0.0025, c[1] + 0.5),
