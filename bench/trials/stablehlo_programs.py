@@ -9,7 +9,7 @@ is compared with these results: integers and booleans exactly, f32 and f64 to 1e
 
 Needs jaxlib, which reads the programs. Prints one JSON line for each reason of a refusal, with the
 number of programs and one of them, the most frequent first; one for each program with other
-results; and the counts. Exits with 1 if a program has other results."""
+results; and the counts. Exits with 1 if a program has other results, but for those in OTHER."""
 
 import argparse
 import collections
@@ -33,6 +33,11 @@ CHECK = re.compile(r"stablehlo\.custom_call @check\.\w+\((%[\w#]+), (%[\w#]+)\).
 SIGNATURE = re.compile(r"@main\(\) -> .* \{$", re.M)
 # Relative to the larger of 1 and the number.
 LIMITS = {"bf16": 2e-2, "f16": 2e-2, "f32": 1e-4, "f64": 1e-4}
+# Programs that are known to have other results.
+OTHER = {
+    # XLA's total order has a NaN with a sign below minus infinity, JAX's has all above infinity.
+    "top_k_float32_5_chlo",
+}
 
 
 def sign(values, types):
@@ -135,7 +140,7 @@ def main():
         print(json.dumps({"other_results": program}))
     print(json.dumps({"programs": len(paths), "taken": len(equal) + len(other),
                       "equal": len(equal)}))
-    return bool(other)
+    return not OTHER.issuperset(other)
 
 
 if __name__ == "__main__":
