@@ -25,7 +25,8 @@ def NN_ConvolutionOp : NN_Op<"convolution", ["commutesWithReduction"],
     elements less. The lists have one number a dimension. `reversed` reads the
     taps from the last to the first. A transposed convolution has the strides of
     its source as `x_dilation`. Both gradients are convolutions again, as in
-    StableHLO's general form. Sums are in f32 at least.
+    StableHLO's general form. Sums are in f32 at least. The product of such a zero
+    and an infinity or NaN may be left out.
     (C1) the ranks are equal, from 4 to 6; (C2) the lists have a number for each
     dimension of positions; strides and dilations are from 1 to 2^20, paddings
     from -2^20 to 2^20; (C3) group and in agree; (C4) the result's shape follows:

@@ -160,7 +160,9 @@ static const std::vector<Weighted> &getFamilies(bool hasEnds) {
   auto collect = [](bool hasEnds) {
     std::vector<Weighted> families;
     if (hasEnds)
-      families = getEndFamilies();
+      for (auto get : {getEndFamilies, getConvolutionFamilies})
+        for (const Weighted &each : get())
+          families.push_back(each);
     for (auto get :
          {getElementwiseFamilies, getGenericFamilies, getLinalgFamilies})
       for (Weighted each : get()) {
