@@ -113,6 +113,8 @@ LogicalResult CallEmbeddingBackwardOp::verify() {
   if (getSizes().size() != 3 || getOffsets().size() != 3)
     return emitOpError("(C1) expects three sizes and three offsets but got ")
            << getSizes().size() << " and " << getOffsets().size();
+  if (getAccumulate() && getReplace())
+    return emitOpError("(C2) expects accumulate or replace but got both");
   return success();
 }
 
@@ -326,7 +328,9 @@ Arguments CallEmbeddingBackwardOp::getCallArguments() {
   desc.positions = getSizes()[0];
   desc.rows = getSizes()[1];
   desc.width = getSizes()[2];
-  desc.accumulate = getAccumulate();
+  desc.mode = getAccumulate() ? TESSERA_RT_ROWS_ADD
+              : getReplace()  ? TESSERA_RT_ROWS_SET
+                              : TESSERA_RT_ROWS_SUM;
   desc.limit = static_cast<int64_t>(getLimit().value_or(0));
   Arguments arguments{descriptor(desc)};
   addAddresses(arguments, getOffsets());

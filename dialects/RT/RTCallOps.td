@@ -293,19 +293,21 @@ def RT_CallEmbeddingBackwardOp : RT_CallOp<"call_embedding_backward"> {
   let summary = "sums of rows by index: tessera_rt_embedding_backward";
   let description = [{
     `sizes` are positions, rows and width; offsets of grad, ids and result.
-    `accumulate` adds the sums to what is there. Ids from `limit` on count nowhere.
-    (C1) three sizes, three byte offsets.
+    `accumulate` adds the sums to what is there, `replace` replaces rows by the
+    last of each sum. Ids from `limit` on count nowhere.
+    (C1) three sizes, three byte offsets; (C2) not both accumulate and replace.
 
     ```mlir
     rt.call_embedding_backward f32, i32 -> f32 [16, 64, 32] at [0, 2048, 4096]
     ```
   }];
-  let arguments = (ins UnitAttr:$accumulate, TypeAttr:$element,
-                       TypeAttr:$id_element, TypeAttr:$result_element,
-                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
-                       Optional<Index>:$id_offset, OptionalAttr<I64Attr>:$limit);
+  let arguments = (ins UnitAttr:$accumulate, UnitAttr:$replace,
+                       TypeAttr:$element, TypeAttr:$id_element,
+                       TypeAttr:$result_element, DenseI64ArrayAttr:$sizes,
+                       DenseI64ArrayAttr:$offsets, Optional<Index>:$id_offset,
+                       OptionalAttr<I64Attr>:$limit);
   let assemblyFormat = [{
-    (`accumulate` $accumulate^)? $element `,` $id_element `->` $result_element
+    (`accumulate` $accumulate^)? (`replace` $replace^)? $element `,` $id_element `->` $result_element
     $sizes `at` $offsets (`limit` $limit^)? (`offset` $id_offset^)? attr-dict
   }];
   let hasVerifier = 1;

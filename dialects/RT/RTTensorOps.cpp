@@ -259,6 +259,8 @@ LogicalResult EmbeddingBackwardOp::verify() {
   if (getInit() && getInit().getType() != result)
     return emitOpError("(C3) expects an init of ")
            << result << " but got " << getInit().getType();
+  if (getReplace() && !getInit())
+    return emitOpError("(C4) expects an init whose rows are replaced");
   return success();
 }
 

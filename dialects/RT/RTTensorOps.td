@@ -187,10 +187,12 @@ def RT_EmbeddingBackwardOp : RT_Op<"embedding_backward",
   let summary = "sums of rows by index in the form of a library call";
   let description = [{
     As `nn.embedding_backward`, whose `rows` is the `limit`; with `init` the sums
-    are added to it.
+    are added to it. With `replace` the last row of grad of each sum takes the
+    place of init's row, as in `nn.scatter <set>`.
     (C1) grad is f32, bf16 or f64 and the result of its type, or f32 of bf16;
     ids are i32 or i64; (C2) the result is [rows, width], grad has as many
-    elements as ids times the width; (C3) init has the result's type.
+    elements as ids times the width; (C3) init has the result's type; (C4) there
+    is an init to replace rows of.
 
     ```mlir
     %dt = rt.embedding_backward %grad, %ids
@@ -198,10 +200,11 @@ def RT_EmbeddingBackwardOp : RT_Op<"embedding_backward",
     ```
   }];
   let arguments = (ins RT_Tensor:$grad, RT_Tensor:$ids, Optional<Index>:$offset,
-                       Optional<RT_Tensor>:$init, OptionalAttr<I64Attr>:$limit);
+                       Optional<RT_Tensor>:$init, OptionalAttr<I64Attr>:$limit,
+                       UnitAttr:$replace);
   let results = (outs RT_Tensor:$result);
   let assemblyFormat = [{
-    $grad `,` $ids (`limit` $limit^)? (`offset` $offset^)? (`init` $init^ `:` type($init))?
+    (`replace` $replace^)? $grad `,` $ids (`limit` $limit^)? (`offset` $offset^)? (`init` $init^ `:` type($init))?
     attr-dict `:` type($grad) `,` type($ids) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -110,7 +110,7 @@ void StepLowering::lowerEmbeddingBackward(rt::EmbeddingBackwardOp op) {
   RankedTensorType result = op.getResult().getType(),
                    ids = op.getIds().getType();
   rt::CallEmbeddingBackwardOp::create(
-      b, /*accumulate=*/bool(op.getInit()),
+      b, /*accumulate=*/op.getInit() && !op.getReplace(), op.getReplace(),
       op.getGrad().getType().getElementType(), ids.getElementType(),
       result.getElementType(),
       ArrayRef<int64_t>{ids.getNumElements(), result.getDimSize(0),

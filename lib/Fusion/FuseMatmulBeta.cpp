@@ -29,7 +29,8 @@ static MutableOperandRange *getInit(Operation *op,
     init.emplace(matmul.getInitMutable());
   else if (auto scaled = dyn_cast_or_null<rt::ScaledMatmulOp>(op))
     init.emplace(scaled.getInitMutable());
-  else if (auto sums = dyn_cast_or_null<rt::EmbeddingBackwardOp>(op))
+  else if (auto sums = dyn_cast_or_null<rt::EmbeddingBackwardOp>(op);
+           sums && !sums.getReplace())
     init.emplace(sums.getInitMutable());
   return init ? &*init : nullptr;
 }

@@ -146,13 +146,8 @@ static LogicalResult evaluateEmbeddingBackward(rt::EmbeddingBackwardOp op,
   if (const Tensor *init = find(op.getInit(), e))
     for (int64_t i = 0; i < result.getNumElements(); ++i)
       result[i] = (*init)[i];
-  int64_t rows = result.getShape()[0], width = result.getShape()[1];
-  int64_t offset = e.getIndex(op.getOffset());
-  for (int64_t i = 0, n = ids.getNumElements(); i < n; ++i) {
-    int64_t row = ids[i].i - offset;
-    for (int64_t j = 0; row >= 0 && row < rows && j < width; ++j)
-      result[row * width + j].f += grad[i * width + j].f;
-  }
+  changeRows(result, grad, ids, e.getIndex(op.getOffset()), op.getLimit(),
+             op.getReplace());
   return e.yieldRounded(std::move(result));
 }
 

@@ -72,6 +72,12 @@ inline int64_t getPicks(const Tensor &x, const Tensor &index) {
   return index.getRank() == x.getRank() ? index.getShape().back() : 1;
 }
 
+/// Adds the rows of `updates`, one for each id, to the rows ids - `offset` of
+/// `result`, or replaces these. Ids outside of it and from `limit` on change
+/// nothing.
+void changeRows(Tensor &result, const Tensor &updates, const Tensor &ids,
+                int64_t offset, std::optional<uint64_t> limit, bool replaces);
+
 /// GELU by erf and by tanh, SiLU, and their derivatives.
 double geluErf(double x);
 double geluErfDerivative(double x);

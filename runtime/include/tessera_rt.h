@@ -302,6 +302,13 @@ int32_t tessera_rt_attention_backward(
     const void *v, const void *out, const float *logsumexp, void *dq, void *dk,
     void *dv, int64_t q_offset, int64_t k_offset);
 
+/// The result of sums of rows by index.
+enum {
+  TESSERA_RT_ROWS_SUM = 0, ///< result = sums.
+  TESSERA_RT_ROWS_ADD = 1, ///< result += sums.
+  TESSERA_RT_ROWS_SET = 2, ///< The last row of each sum replaces the result's.
+};
+
 /// Describes the gradient of an embedding; a constant array of 8 64-bit
 /// integers.
 typedef struct tessera_rt_embedding_desc {
@@ -311,14 +318,15 @@ typedef struct tessera_rt_embedding_desc {
   int64_t positions;    ///< [3] number of ids.
   int64_t rows;         ///< [4] rows of the table.
   int64_t width;        ///< [5] elements of a row.
-  int64_t accumulate;   ///< [6] 0: result = sums. 1: result += sums.
+  int64_t mode;         ///< [6] TESSERA_RT_ROWS_*.
   int64_t limit;        ///< [7] ids from it on are no rows. 0: none is.
 } tessera_rt_embedding_desc;
 
 /// Row r of result [rows, width] is (or is increased by) the sum of the rows of
-/// grad [positions, width] at the positions where ids[position] - offset is r.
-/// The sum runs in ascending order of positions, in at least f32, and is
-/// rounded once. Ids outside the table or at least `limit` are ignored.
+/// grad [positions, width] at the positions where ids[position] - offset is r,
+/// or is replaced by the last of them if there is one. The sum runs in ascending
+/// order of positions, in at least f32, and is rounded once. Ids outside the
+/// table or at least `limit` are ignored.
 int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
                                       const tessera_rt_embedding_desc *desc,
                                       const void *grad, const void *ids,

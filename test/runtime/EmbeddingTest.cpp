@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Repeated ids, ids outside the table, an offset, all types, on several
-// threads. Sums are in the specified order, so results are exact.
+// Repeated ids, ids outside the table, an offset, all types and modes, on
+// several threads. Sums are in the specified order, so results are exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ template <> uint16_t narrow<uint16_t>(double x) {
 }
 
 template <typename In, typename Out, typename Id>
-void check(int64_t dtype, int64_t resultType, int64_t idType, bool accumulate,
+void check(int64_t dtype, int64_t resultType, int64_t idType, int64_t mode,
            int threads) {
   std::vector<In> grad;
   std::vector<Id> ids;
@@ -44,19 +44,19 @@ void check(int64_t dtype, int64_t resultType, int64_t idType, bool accumulate,
       for (int64_t p = 0; p < positions; ++p)
         if (int64_t(ids[size_t(p)]) - offset == r) {
           auto value = widen(grad[size_t(p * width + x)]);
-          sum = first ? value : sum + value;
+          sum = first || mode == TESSERA_RT_ROWS_SET ? value : sum + value;
           first = false;
         }
-      if (accumulate && !first)
+      if (mode == TESSERA_RT_ROWS_ADD && !first)
         sum = widen(narrow<Out>(3.0)) + sum;
-      else if (accumulate)
+      else if (mode != TESSERA_RT_ROWS_SUM && first)
         sum = 3;
       wanted.push_back(narrow<Out>(double(sum)));
     }
   wanted.push_back(narrow<Out>(3.0));
   SingleRank rank(threads, 4096);
-  tessera_rt_embedding_desc d{dtype, resultType, idType,     positions,
-                              rows,  width,      accumulate, /*limit=*/0};
+  tessera_rt_embedding_desc d{dtype, resultType, idType, positions,
+                              rows,  width,      mode,   /*limit=*/0};
   ASSERT_EQ(tessera_rt_embedding_backward(rank, &d, grad.data(), ids.data(),
                                           got.data(), offset),
             0);
@@ -66,15 +66,16 @@ void check(int64_t dtype, int64_t resultType, int64_t idType, bool accumulate,
 
 TEST(embedding, backward) {
   for (int threads : {1, 3})
-    for (bool accumulate : {false, true}) {
+    for (int64_t mode :
+         {TESSERA_RT_ROWS_SUM, TESSERA_RT_ROWS_ADD, TESSERA_RT_ROWS_SET}) {
       check<float, float, int32_t>(TESSERA_RT_F32, TESSERA_RT_F32,
-                                   TESSERA_RT_I32, accumulate, threads);
+                                   TESSERA_RT_I32, mode, threads);
       check<double, double, int64_t>(TESSERA_RT_F64, TESSERA_RT_F64,
-                                     TESSERA_RT_I64, accumulate, threads);
+                                     TESSERA_RT_I64, mode, threads);
       check<uint16_t, uint16_t, int32_t>(TESSERA_RT_BF16, TESSERA_RT_BF16,
-                                         TESSERA_RT_I32, accumulate, threads);
+                                         TESSERA_RT_I32, mode, threads);
       check<uint16_t, float, int64_t>(TESSERA_RT_BF16, TESSERA_RT_F32,
-                                      TESSERA_RT_I64, accumulate, threads);
+                                      TESSERA_RT_I64, mode, threads);
     }
 }
 
@@ -97,6 +98,10 @@ TEST(embedding, types_that_do_not_fit_are_refused) {
       TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_I32, 1, 1, 1, 0, 0};
   float grad = 1, result = 2;
   int32_t id = 0;
+  EXPECT_EQ(tessera_rt_embedding_backward(rank, &d, &grad, &id, &result, 0),
+            TESSERA_RT_INVALID);
+  d.result_dtype = TESSERA_RT_F32;
+  d.mode = TESSERA_RT_ROWS_SET + 1;
   EXPECT_EQ(tessera_rt_embedding_backward(rank, &d, &grad, &id, &result, 0),
             TESSERA_RT_INVALID);
   EXPECT_EQ(result, 2);

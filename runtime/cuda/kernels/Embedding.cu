@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Positions are sorted by row (Sort.cu). Then one block sums the positions of a
-// row in ascending order and writes the row once. No sum depends on timing.
+// row in ascending order, or takes the last, and writes the row once. No sum
+// depends on timing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@ struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) Elements {
   T element[count];
 };
 
-/// Sums `count` columns of a row from `x` on.
+/// Sums `count` columns of a row from `x` on, or replaces them.
 template <typename In, typename Out, typename Wide, int count>
 static TESSERA_DEVICE void sumColumns(const EmbeddingSumParams &p, int64_t row,
                                       int64_t x) {
@@ -30,8 +31,10 @@ static TESSERA_DEVICE void sumColumns(const EmbeddingSumParams &p, int64_t row,
   const int32_t *starts = reinterpret_cast<const int32_t *>(p.starts);
   Out *result = reinterpret_cast<Out *>(p.result) + row * p.width + x;
   int32_t begin = starts[row], end = starts[row + 1];
-  if (begin == end && p.accumulate)
+  if (begin == end && p.mode != TESSERA_RT_ROWS_SUM)
     return;
+  if (p.mode == TESSERA_RT_ROWS_SET)
+    begin = end - 1;
   Wide sum[count];
   TESSERA_UNROLL
   for (int e = 0; e < count; ++e)
@@ -55,7 +58,7 @@ static TESSERA_DEVICE void sumColumns(const EmbeddingSumParams &p, int64_t row,
     }
   }
   Written out;
-  if (p.accumulate) {
+  if (p.mode == TESSERA_RT_ROWS_ADD) {
     out = *reinterpret_cast<const Written *>(result);
     TESSERA_UNROLL
     for (int e = 0; e < count; ++e)

@@ -60,7 +60,7 @@ std::string tessera::rt::cuda::launchEmbeddingBackward(
                           int64_t(reinterpret_cast<uintptr_t>(result)),
                           d.rows,
                           d.width,
-                          d.accumulate};
+                          d.mode};
   if (error.empty())
     error = kernels.launch(stream, sumKernel(d),
                            {kernels.gridFor(d.rows, 1), 128, 0}, sums);

@@ -103,7 +103,7 @@ struct StartsParams {
 };
 
 struct EmbeddingSumParams {
-  int64_t grad, positions, starts, result, rows, width, accumulate;
+  int64_t grad, positions, starts, result, rows, width, mode;
 };
 
 /// A routing from choices sorted by expert; see tessera_rt_route. `loads`, the

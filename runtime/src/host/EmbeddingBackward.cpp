@@ -47,11 +47,15 @@ void narrow(float x, float &out) { out = x; }
 void narrow(double x, double &out) { out = x; }
 void narrow(float x, uint16_t &out) { out = floatToBf16(x); }
 
-/// Sums the entries that have the same row as `entry`, and writes that row.
+/// Sums the entries that have the same row as `entry`, or takes the last of
+/// them, and writes that row.
 template <typename In, typename Out, typename Wide>
 const Hit *addRow(const tessera_rt_embedding_desc &d, const In *grad,
                   const Hit *entry, const Hit *end, Wide *sum, Out *result) {
   int64_t row = entry->row;
+  if (d.mode == TESSERA_RT_ROWS_SET)
+    while (entry + 1 != end && entry[1].row == row)
+      ++entry;
   for (bool first = true; entry != end && entry->row == row;
        ++entry, first = false) {
     const In *from = grad + entry->position * d.width;
@@ -60,7 +64,8 @@ const Hit *addRow(const tessera_rt_embedding_desc &d, const In *grad,
   }
   Out *to = result + row * d.width;
   for (int64_t x = 0; x < d.width; ++x)
-    narrow(d.accumulate ? widen(to[x]) + sum[x] : sum[x], to[x]);
+    narrow(d.mode == TESSERA_RT_ROWS_ADD ? widen(to[x]) + sum[x] : sum[x],
+           to[x]);
   return entry;
 }
 
@@ -77,7 +82,7 @@ void addAll(tessera_rt_context *ctx, const tessera_rt_embedding_desc &d,
     int64_t begin = d.rows * chunk / chunks;
     int64_t end = d.rows * (chunk + 1) / chunks;
     Out *table = static_cast<Out *>(result);
-    if (!d.accumulate)
+    if (d.mode == TESSERA_RT_ROWS_SUM)
       memset(static_cast<void *>(table + begin * d.width), 0,
              size_t((end - begin) * d.width) * sizeof(Out));
     const Hit *last = entries.data() + entries.size();
@@ -115,7 +120,9 @@ extern "C" int32_t tessera_rt_embedding_backward(
                d.dtype == TESSERA_RT_F64;
   bool fits = d.result_dtype == d.dtype ||
               (d.dtype == TESSERA_RT_BF16 && d.result_dtype == TESSERA_RT_F32);
-  if (!known || !fits || std::min({d.positions, d.rows, d.width}) < 0 ||
+  bool isMode = d.mode >= TESSERA_RT_ROWS_SUM && d.mode <= TESSERA_RT_ROWS_SET;
+  if (!known || !fits || !isMode ||
+      std::min({d.positions, d.rows, d.width}) < 0 ||
       (d.id_dtype != TESSERA_RT_I32 && d.id_dtype != TESSERA_RT_I64))
     return fail(
         ctx, TESSERA_RT_INVALID,

@@ -335,6 +335,14 @@ func.func @C3_init(%g: tensor<8x16xf32>, %i: tensor<8xi32>, %t: tensor<32x16xf32
 
 // -----
 
+func.func @C4_replace(%g: tensor<8x16xf32>, %i: tensor<8xi32>) {
+  // expected-error @+1 {{(C4) expects an init whose rows are replaced}}
+  %0 = rt.embedding_backward replace %g, %i : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
+  return
+}
+
+// -----
+
 // rt.call_attention_backward
 func.func @C1_offsets() {
   // expected-error @+1 {{(C1) expects seven sizes and 9 offsets but got 7 and 8}}
@@ -356,6 +364,14 @@ func.func @C2_positions(%o: index) {
 func.func @C1_embedding_sizes() {
   // expected-error @+1 {{(C1) expects three sizes and three offsets but got 2 and 3}}
   rt.call_embedding_backward f32, i32 -> f32 [16, 64] at [0, 2048, 4096]
+  return
+}
+
+// -----
+
+func.func @C2_embedding_mode() {
+  // expected-error @+1 {{(C2) expects accumulate or replace but got both}}
+  rt.call_embedding_backward accumulate replace f32, i32 -> f32 [16, 64, 32] at [0, 2048, 4096]
   return
 }
 

@@ -75,6 +75,9 @@ func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
   // CHECK: rt.embedding_backward %{{.*}}, %{{.*}} offset %{{.*}} init %{{.*}} : tensor<64x16xf32> :
   %11 = rt.embedding_backward %x, %ids offset %o init %10 : tensor<64x16xf32>
       : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
+  // CHECK: rt.embedding_backward replace %{{.*}}, %{{.*}} limit 61 init %{{.*}} : tensor<64x16xf32> :
+  %16 = rt.embedding_backward replace %x, %ids limit 61 init %10 : tensor<64x16xf32>
+      : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
   // CHECK: rt.copy %{{.*}} strides [1, 16] base 0 :
   %3 = rt.copy %x strides [1, 16] base 0 : tensor<8x16xf32> -> tensor<16x8xf32>
   // CHECK: rt.copy %{{.*}} strides [16, 1] base 0 start %{{.*}} dim 0 :
@@ -146,6 +149,8 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   // CHECK: rt.call_embedding_backward accumulate bf16, i32 -> f32 [16, 64, 32] at [0, 2048, 4096] offset %[[O]]
   rt.call_embedding_backward accumulate bf16, i32 -> f32 [16, 64, 32]
       at [0, 2048, 4096] offset %o
+  // CHECK: rt.call_embedding_backward replace f32, i32 -> f32 [16, 64, 32] at [0, 2048, 4096]
+  rt.call_embedding_backward replace f32, i32 -> f32 [16, 64, 32] at [0, 2048, 4096]
   // CHECK: rt.all_gather_start slot 0 sequence 0 over [1, 2] outer 2 inner 8 from 0 to 64 : f32
   rt.all_gather_start slot 0 sequence 0 over [1, 2] outer 2 inner 8 from 0 to 64 : f32
   // CHECK: rt.reduce_scatter_start slot 1 sequence 1 over [1, 2] reduction 0 outer 2 inner 8 from 0 to 64 : f32

@@ -363,10 +363,11 @@ void checkEmbedding(const tessera_rt_embedding_desc &d, int64_t repeats) {
 void checkEmbeddings(int64_t positions, int64_t rows, int64_t width,
                      int64_t repeats) {
   SCOPED_TRACE(positions);
-  for (int64_t accumulate : {0, 1}) {
+  for (int64_t mode :
+       {TESSERA_RT_ROWS_SUM, TESSERA_RT_ROWS_ADD, TESSERA_RT_ROWS_SET}) {
     auto desc = [&](int64_t in, int64_t out, int64_t id) {
-      return tessera_rt_embedding_desc{in,   out,   id,         positions,
-                                       rows, width, accumulate, /*limit=*/0};
+      return tessera_rt_embedding_desc{in,   out,   id,   positions,
+                                       rows, width, mode, /*limit=*/0};
     };
     checkEmbedding<float, float, int32_t>(
         desc(TESSERA_RT_F32, TESSERA_RT_F32, TESSERA_RT_I32), repeats);
