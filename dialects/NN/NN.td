@@ -793,5 +793,6 @@ def NN_MaskPaddingOp : NN_Op<"mask_padding", ["setPositionOffset"],
 include "dialects/NN/NNConvolution.td"
 include "dialects/NN/NNTraining.td"
 include "dialects/NN/NNExperts.td"
+include "dialects/NN/NNIndices.td"
 
 #endif // TESSERA_DIALECTS_NN_NN_TD

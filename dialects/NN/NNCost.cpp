@@ -53,6 +53,17 @@ struct Picked : CostOpInterface::ExternalModel<Picked<Op, kind>, Op> {
   }
 };
 
+/// An op that writes the updates to a copy of its first operand.
+struct ScatterCost : CostOpInterface::ExternalModel<ScatterCost, ScatterOp> {
+  OpCost getOpCost(Operation *op) const {
+    OpCost cost;
+    cost.kind = CostKind::Embedding;
+    cost.flops = getTensorElements(cast<ScatterOp>(op).getUpdates().getType());
+    cost.linear = true;
+    return cost;
+  }
+};
+
 /// Letters in both operands and the result are batch, in the left operand and
 /// the result m, in the right operand and the result n, in both operands only
 /// k.
@@ -211,6 +222,7 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   TakeAlongAxisOp::attachInterface<Picked<TakeAlongAxisOp, rows>>(*context);
   EmbeddingOp::attachInterface<Picked<EmbeddingOp, CostKind::Embedding>>(
       *context);
+  ScatterOp::attachInterface<ScatterCost>(*context);
   attach<RopeOp, elementwise, 3, true>(context);
   attach<GeluOp, elementwise, 12, false, 1>(context);
   attach<QuantizeOp, elementwise, 3>(context);

@@ -82,6 +82,9 @@ void DomainFinder::addModelUse(OpOperand &use) {
         embedding.getTable().getType().getDimSize(0)));
   else if (auto rows = dyn_cast<nn::EmbeddingBackwardOp>(op))
     domain.restrict(rows.getType().getDimSize(0));
+  else if (auto scatter = dyn_cast<nn::ScatterOp>(op); scatter && !onlyIds)
+    // Others are valid, but change nothing.
+    domain.restrict(scatter.getType().getDimSize(0));
   else if (auto take = dyn_cast<nn::TakeAlongAxisOp>(op))
     domain.restrict(take.getIndexLimit().value_or(lastSizeOf(take.getX())));
   else if (auto take = dyn_cast<nn::TakeAlongAxisBackwardOp>(op))

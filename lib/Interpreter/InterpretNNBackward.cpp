@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Implements each op as documented in NNTraining.td, in double, rounded once at
-// the end.
+// Implements each op as documented in NNTraining.td, and scatter, in double,
+// rounded once at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,18 +120,38 @@ static LogicalResult evaluateRMSNormBackward(nn::RMSNormBackwardOp,
 // By index
 //===----------------------------------------------------------------------===//
 
+void interp::changeRows(Tensor &result, const Tensor &updates,
+                        const Tensor &ids, int64_t offset,
+                        std::optional<uint64_t> limit, bool replaces) {
+  int64_t rows = result.getShape()[0], width = result.getShape()[1];
+  int64_t end = static_cast<int64_t>(limit.value_or(INT64_MAX));
+  for (int64_t i = 0, n = ids.getNumElements(); i < n; ++i) {
+    int64_t row = ids[i].i - offset;
+    if (row < 0 || row >= rows || ids[i].i >= end)
+      continue;
+    Cell *to = result.data() + row * width;
+    const Cell *from = updates.data() + i * width;
+    if (replaces)
+      std::copy_n(from, width, to);
+    else
+      addScaled(to, 1, from, width);
+  }
+}
+
 static LogicalResult evaluateEmbeddingBackward(nn::EmbeddingBackwardOp op,
                                                Evaluation &e) {
   const Tensor &grad = e.operand(0), &ids = e.operand(1);
   Tensor result = e.makeResult();
-  int64_t rows = result.getShape()[0], width = result.getShape()[1];
-  int64_t offset = e.getIndex(op.getOffset());
-  int64_t limit = static_cast<int64_t>(op.getRows().value_or(INT64_MAX));
-  for (int64_t i = 0, n = ids.getNumElements(); i < n; ++i) {
-    int64_t row = ids[i].i - offset;
-    if (row >= 0 && row < rows && ids[i].i < limit)
-      addScaled(result.data() + row * width, 1, grad.data() + i * width, width);
-  }
+  changeRows(result, grad, ids, e.getIndex(op.getOffset()), op.getRows(),
+             /*replaces=*/false);
+  return e.yieldRounded(std::move(result));
+}
+
+static LogicalResult evaluateScatter(nn::ScatterOp op, Evaluation &e) {
+  Tensor result = e.operand(0);
+  const Tensor &ids = e.operand(1), &updates = e.operand(2);
+  changeRows(result, updates, ids, e.getIndex(op.getOffset()), op.getRows(),
+             op.getKind() == nn::ScatterKind::Set);
   return e.yieldRounded(std::move(result));
 }
 
@@ -218,6 +238,7 @@ void tessera::interp::addNNBackwardHandlers(Registry &r) {
   r.addLocal<nn::LayerNormBackwardOp, evaluateLayerNormBackward>();
   r.addLocal<nn::TakeAlongAxisBackwardOp, evaluateTakeAlongAxisBackward>();
   r.addLocal<nn::RMSNormBackwardOp, evaluateRMSNormBackward>();
+  r.addLocal<nn::ScatterOp, evaluateScatter>();
   r.addLocal(nn::SiluBackwardOp::getOperationName(),
              scaleByDerivative<siluDerivative>);
 }

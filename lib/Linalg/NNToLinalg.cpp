@@ -70,30 +70,28 @@ struct AttentionBackwardToLinalg : OpRewritePattern<nn::AttentionBackwardOp> {
   }
 };
 
-/// Converts to a loop over the ids, which adds each row of the gradient to the
-/// row of its id. An id outside of the table reads and writes row 0 as it is.
-struct TableGradientToLoop : OpRewritePattern<nn::EmbeddingBackwardOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(nn::EmbeddingBackwardOp op,
-                                PatternRewriter &rewriter) const override {
-    GenericBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getResult().getType());
-    Type wide = getWideType(type.getElementType());
-    Value grad = flatten(b, op.getGrad(), 2), ids = flatten(b, op.getIds(), 1);
+/// Rows that change at ids, each by the row of `updates` of an id.
+struct RowUpdates {
+  Value updates, ids, offset;
+  std::optional<uint64_t> limit;
+  bool replaces;
+
+  /// Builds a loop over the ids, from the rows `init` on. An id outside of them
+  /// reads and writes row 0 as it is.
+  Value buildLoop(GenericBuilder &b, Value init) {
+    updates = flatten(b, updates, 2);
+    ids = flatten(b, ids, 1);
     int64_t count = cast<RankedTensorType>(ids.getType()).getDimSize(0);
-    Value zeros = b.map(type.getShape(), wide, {},
-                        [&](ValueRange) { return b.constant(wide, 0); });
     auto loop = scf::ForOp::create(
-        b, b.index(0), b.index(count), b.index(1), zeros,
-        [&](OpBuilder &body, Location loc, Value i, ValueRange sums) {
+        b, b.index(0), b.index(count), b.index(1), init,
+        [&](OpBuilder &body, Location loc, Value i, ValueRange rows) {
           GenericBuilder inner(loc, body);
-          scf::YieldOp::create(inner, addRow(inner, op, grad, ids, i, sums[0]));
+          scf::YieldOp::create(inner, changeRow(inner, i, rows[0]));
         });
-    rewriter.replaceOp(op,
-                       b.castTensor(loop.getResult(0), type.getElementType()));
-    return success();
+    return loop.getResult(0);
   }
 
+private:
   /// Joins the leading dimensions of a tensor, so that `rank` are left; of one
   /// id, adds a dimension of size 1.
   static Value flatten(GenericBuilder &b, Value value, int64_t rank) {
@@ -117,25 +115,27 @@ struct TableGradientToLoop : OpRewritePattern<nn::EmbeddingBackwardOp> {
     return tensor::CollapseShapeOp::create(b, value, groups);
   }
 
-  /// Adds row `i` of the gradient to the sums.
-  static Value addRow(GenericBuilder &b, nn::EmbeddingBackwardOp op, Value grad,
-                      Value ids, Value i, Value sums) {
-    auto type = cast<RankedTensorType>(sums.getType());
-    int64_t width = type.getDimSize(1);
+  /// The row of id `i`, and in `counts` whether it is one of `size`; else 0.
+  Value findRow(GenericBuilder &b, Value i, int64_t size, Value &counts) {
     Value id = arith::IndexCastOp::create(b, b.getIndexType(),
                                           tensor::ExtractOp::create(b, ids, i));
-    Value row = id;
-    if (op.getOffset())
-      row = arith::SubIOp::create(b, id, op.getOffset());
+    Value row = offset ? arith::SubIOp::create(b, id, offset) : id;
     // Unsigned: a negative position is beyond the size.
-    Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row,
-                                         b.index(type.getDimSize(0)));
-    if (op.getRows())
+    counts =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, b.index(size));
+    if (limit)
       counts = arith::AndIOp::create(
           b, counts,
           arith::CmpIOp::create(b, arith::CmpIPredicate::slt, id,
-                                b.index(*op.getRows())));
-    row = arith::SelectOp::create(b, counts, row, b.index(0));
+                                b.index(*limit)));
+    return arith::SelectOp::create(b, counts, row, b.index(0));
+  }
+
+  /// Changes the row of id `i`.
+  Value changeRow(GenericBuilder &b, Value i, Value rows) {
+    auto type = cast<RankedTensorType>(rows.getType());
+    int64_t width = type.getDimSize(1);
+    Value counts, row = findRow(b, i, type.getDimSize(0), counts);
     auto sizes = [&](Value position) {
       return std::array<SmallVector<OpFoldResult>, 3>{
           SmallVector<OpFoldResult>{position, b.getIndexAttr(0)},
@@ -143,17 +143,54 @@ struct TableGradientToLoop : OpRewritePattern<nn::EmbeddingBackwardOp> {
           SmallVector<OpFoldResult>{b.getIndexAttr(1), b.getIndexAttr(1)}};
     };
     auto [from, size, stride] = sizes(i);
-    Value added = tensor::ExtractSliceOp::create(b, grad, from, size, stride);
+    Value update =
+        tensor::ExtractSliceOp::create(b, updates, from, size, stride);
     auto [to, toSize, toStride] = sizes(row);
-    Value old = tensor::ExtractSliceOp::create(b, sums, to, toSize, toStride);
+    Value old = tensor::ExtractSliceOp::create(b, rows, to, toSize, toStride);
     AffineMap all = b.identity(2);
-    Value sum = b.map({1, width}, type.getElementType(),
-                      {{old, all}, {added, all}}, [&](ValueRange v) {
-                        Value next = arith::AddFOp::create(
-                            b, v[0], b.cast(v[1], type.getElementType()));
-                        return arith::SelectOp::create(b, counts, next, v[0]);
-                      });
-    return tensor::InsertSliceOp::create(b, sum, sums, to, toSize, toStride);
+    Value changed =
+        b.map({1, width}, type.getElementType(), {{old, all}, {update, all}},
+              [&](ValueRange v) {
+                Value next = b.cast(v[1], type.getElementType());
+                if (!replaces)
+                  next = arith::AddFOp::create(b, v[0], next);
+                return arith::SelectOp::create(b, counts, next, v[0]);
+              });
+    return tensor::InsertSliceOp::create(b, changed, rows, to, toSize,
+                                         toStride);
+  }
+};
+
+struct TableGradientToLoop : OpRewritePattern<nn::EmbeddingBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EmbeddingBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Type wide = getWideType(type.getElementType());
+    Value zeros = b.map(type.getShape(), wide, {},
+                        [&](ValueRange) { return b.constant(wide, 0); });
+    RowUpdates rows{op.getGrad(), op.getIds(), op.getOffset(), op.getRows(),
+                    /*replaces=*/false};
+    rewriter.replaceOp(
+        op, b.castTensor(rows.buildLoop(b, zeros), type.getElementType()));
+    return success();
+  }
+};
+
+struct ScatterToLoop : OpRewritePattern<nn::ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::ScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    Type element = op.getType().getElementType();
+    bool isSet = op.getKind() == nn::ScatterKind::Set;
+    Value init =
+        b.castTensor(op.getX(), isSet ? element : getWideType(element));
+    RowUpdates rows{op.getUpdates(), op.getIds(), op.getOffset(), op.getRows(),
+                    isSet};
+    rewriter.replaceOp(op, b.castTensor(rows.buildLoop(b, init), element));
+    return success();
   }
 };
 
@@ -198,7 +235,8 @@ private:
   static LogicalResult convert(func::FuncOp func) {
     RewritePatternSet patterns(func.getContext());
     patterns.add<EinsumToLinalg, AttentionToLinalg, AttentionBackwardToLinalg,
-                 TableGradientToLoop, AllSliceToSlice>(func.getContext());
+                 TableGradientToLoop, ScatterToLoop, AllSliceToSlice>(
+        func.getContext());
     populateConvolutionPatterns(patterns);
     populateRowPatterns(patterns);
     populateGradientPatterns(patterns);

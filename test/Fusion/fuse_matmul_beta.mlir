@@ -51,6 +51,19 @@ func.func @left_alone(%a: tensor<8x4xf32>, %w: tensor<4x16xf32>, %x: tensor<8x16
   return %1, %4, %7 : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xbf16>
 }
 
+// Not to a matmul of which rows are replaced.
+// CHECK-LABEL: func.func @replaced_rows
+// CHECK: %[[M:.*]] = rt.matmul %{{.*}}, %{{.*}} <{{[^>]*}}> :
+// CHECK: %[[S:.*]] = rt.embedding_backward replace %{{.*}}, %{{.*}} init %[[M]]
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[S]]
+func.func @replaced_rows(%g: tensor<8x64xf32>, %x: tensor<8x16xf32>, %ids: tensor<8xi32>, %t: tensor<64x16xf32>) -> tensor<64x16xf32> {
+  %e = math.exp %t : tensor<64x16xf32>
+  %0 = nn.einsum "sv,sd->vd" %g, %x : tensor<8x64xf32>, tensor<8x16xf32> -> tensor<64x16xf32>
+  %1 = nn.scatter <set> %0, %ids, %x : tensor<64x16xf32>, tensor<8xi32>, tensor<8x16xf32>
+  %2 = arith.addf %e, %1 : tensor<64x16xf32>
+  return %2 : tensor<64x16xf32>
+}
+
 // Not to itself.
 // CHECK-LABEL: func.func @added_to_itself
 // CHECK: %[[A:.*]] = rt.matmul %arg0, %arg1

@@ -250,6 +250,20 @@ func.func @embedding_gradient(%g: tensor<2x8x16xbf16>, %ids: tensor<2x8xi32>, %h
 
 // -----
 
+// A scatter starts from x; the library has no f16.
+// CHECK-LABEL: func.func @scatter
+// CHECK: rt.embedding_backward %arg2, %arg1 init %arg0 : tensor<64x16xbf16> : tensor<2x8x16xbf16>, tensor<2x8xi32> -> tensor<64x16xbf16>
+// CHECK: %[[X:.*]] = linalg.generic {{.*}} ins(%arg3 : tensor<64x16xf16>) outs({{.*}} : tensor<64x16xf32>)
+// CHECK: %[[S:.*]] = rt.embedding_backward replace %{{.*}}, %arg1 limit 61 offset %arg5 init %[[X]] : tensor<64x16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[S]]
+func.func @scatter(%x: tensor<64x16xbf16>, %ids: tensor<2x8xi32>, %u: tensor<2x8x16xbf16>, %y: tensor<64x16xf16>, %v: tensor<2x8x16xf16>, %o: index) -> (tensor<64x16xbf16>, tensor<64x16xf16>) {
+  %0 = nn.scatter <add> %x, %ids, %u : tensor<64x16xbf16>, tensor<2x8xi32>, tensor<2x8x16xbf16>
+  %1 = nn.scatter <set> %y, %ids, %v rows 61 offset %o : tensor<64x16xf16>, tensor<2x8xi32>, tensor<2x8x16xf16>
+  return %0, %1 : tensor<64x16xbf16>, tensor<64x16xf16>
+}
+
+// -----
+
 // A transpose of dimensions of size one moves nothing.
 // CHECK-LABEL: func.func @transpose_ones
 // CHECK: %[[C:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2, 3], [4]] : tensor<1x4x1x2x3xf32> into tensor<4x2x3xf32>

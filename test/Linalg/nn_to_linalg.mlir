@@ -39,6 +39,22 @@ func.func @table(%grad: tensor<2x3x4xf32>, %ids: tensor<2x3xi32>) -> tensor<8x4x
   return %0 : tensor<8x4xf32>
 }
 
+// Rows that are added start from x, in f32, and rows that are set are the updates.
+// CHECK-LABEL: func.func @scatter
+// CHECK-SAME: (%[[X:.*]]: tensor<8x4xbf16>
+// CHECK: %[[WIDE:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<8x4xbf16>)
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[WIDE]]) -> (tensor<8x4xf32>)
+// CHECK: arith.addf
+// CHECK: scf.for {{.*}} iter_args(%[[ROWS:.*]] = %[[X]]) -> (tensor<8x4xbf16>)
+// CHECK-NOT: arith.addf
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : bf16
+// CHECK: tensor.insert_slice %{{.*}} into %[[ROWS]]
+func.func @scatter(%x: tensor<8x4xbf16>, %ids: tensor<2x3xi32>, %u: tensor<2x3x4xbf16>) -> (tensor<8x4xbf16>, tensor<8x4xbf16>) {
+  %0 = nn.scatter <add> %x, %ids, %u : tensor<8x4xbf16>, tensor<2x3xi32>, tensor<2x3x4xbf16>
+  %1 = nn.scatter <set> %x, %ids, %u : tensor<8x4xbf16>, tensor<2x3xi32>, tensor<2x3x4xbf16>
+  return %0, %1 : tensor<8x4xbf16>, tensor<8x4xbf16>
+}
+
 // CHECK-LABEL: func.func @one_id
 // CHECK-DAG: tensor.expand_shape %{{.*}} {{\[}}[0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
 // CHECK-DAG: tensor.expand_shape %{{.*}} [] output_shape [1] : tensor<i32> into tensor<1xi32>

@@ -92,6 +92,13 @@ static void addLookups(Strings &all) {
   all.push_back(getText("nn.embedding_backward",
                         {tensor("2x2x3"), tensor("2x2", "i32")},
                         {tensor("4x3")}));
+  for (const char *kind : {"add", "set"})
+    for (const char *type : {"f32", "bf16"})
+      all.push_back(getText(
+          "nn.scatter",
+          {tensor("4x3", type), tensor("2x2", "i32"), tensor("2x2x3", type)},
+          {tensor("4x3", type)},
+          std::string("kind = #nn.scatter_kind<") + kind + ">"));
   for (const Strings &results : {Strings{left}, Strings{left, left, left}})
     all.push_back(getText("nn.cross_entropy", {x, ids}, results));
   all.push_back(

@@ -357,6 +357,32 @@ TEST(NNTest, embedding) {
   expectNear(padded.runOne({table, {5, 2}, {3}}), {NAN, NAN, 0, 0}, 0);
 }
 
+TEST(NNTest, scatter) {
+  auto make = [](const std::string &op) {
+    return TestProgram(oneOp(
+        op + " : tensor<3x2xf32>, tensor<2x2xi32>, "
+             "tensor<2x2x2xf32>",
+        {"tensor<3x2xf32>", "tensor<2x2xi32>", "tensor<2x2x2xf32>", "index"},
+        "tensor<3x2xf32>"));
+  };
+  Elements x{1, 2, 3, 4, 5, 6}, updates{10, 20, 30, 40, 50, 60, 70, 80};
+  TestProgram add = make("nn.scatter <add> %a0, %a1, %a2");
+  EXPECT_EQ(add.runOne({x, {2, 0, 2, 2}, updates, {0}}),
+            (Elements{31, 42, 3, 4, 135, 166}));
+  TestProgram set = make("nn.scatter <set> %a0, %a1, %a2");
+  EXPECT_EQ(set.runOne({x, {2, 0, 2, 1}, updates, {0}}),
+            (Elements{30, 40, 70, 80, 50, 60}));
+  // Ids that are no rows change nothing.
+  EXPECT_EQ(add.runOne({x, {3, -1, 1, 100}, updates, {0}}),
+            (Elements{1, 2, 53, 64, 5, 6}));
+  EXPECT_EQ(set.runOne({x, {3, -1, 1, 100}, updates, {0}}),
+            (Elements{1, 2, 50, 60, 5, 6}));
+  // Rows 3 to 5 of a matrix; the last one is padding.
+  TestProgram part = make("nn.scatter <set> %a0, %a1, %a2 rows 5 offset %a3");
+  EXPECT_EQ(part.runOne({x, {0, 5, 4, 3}, updates, {3}}),
+            (Elements{70, 80, 50, 60, 5, 6}));
+}
+
 TEST(NNTest, softmax_along_a_middle_dimension) {
   std::string x = "tensor<2x2x2xf64>";
   TestProgram p(oneOp("nn.softmax %a0 dim 1 : " + x, {x}, x));

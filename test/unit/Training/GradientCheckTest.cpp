@@ -166,6 +166,23 @@ TEST(GradientCheck, lookups) {
       {"tensor<2x3x5xf64>", "tensor<2x3xi32>"}, "tensor<2x3xf64>");
 }
 
+/// Equal ids, one beyond the table and one before it.
+TEST(GradientCheck, scatter) {
+  std::string x = "tensor<5x4xf64>", updates = "tensor<2x4x4xf64>";
+  for (std::string kind : {"add", "set"})
+    for (std::string rows : {"", " rows 4", " offset %o", " rows 6 offset %o"})
+      check("%i = arith.constant dense<[[3, 0, 3, 7], [0, 4, -1, 3]]> : "
+            "tensor<2x4xi32>\n%o = arith.constant 2 : index\n"
+            "%r = nn.scatter <" +
+                kind + "> %0, %i, %1" + rows + " : " + x +
+                ", tensor<2x4xi32>, " + updates,
+            {x, updates}, x);
+  check("%i = arith.constant dense<3> : tensor<i8>\n"
+        "%r = nn.scatter <set> %0, %i, %1 : tensor<5x4xf64>, tensor<i8>, "
+        "tensor<4xf64>",
+        {x, "tensor<4xf64>"}, x);
+}
+
 TEST(GradientCheck, several_picks) {
   check("%r = nn.take_along_axis %0, %1 : tensor<2x3x5xf64>, tensor<2x3x2xi32> "
         "-> tensor<2x3x2xf64>",
