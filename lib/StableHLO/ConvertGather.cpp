@@ -16,9 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Converter.h"
+#include "Coordinates.h"
 #include "Indices.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
@@ -137,18 +136,6 @@ static bool isChoice(Value x, int64_t size) {
          GraphBuilder::typeOf(choice.getX()).getShape().back() <= size;
 }
 
-namespace {
-/// The places of the parts that a gather takes along one dimension of the
-/// operand.
-struct Coordinate {
-  /// The dimension, its size, and the elements from the start on.
-  int64_t dim, size, count;
-  /// The first element of each part; the index as the source has it, if its
-  /// wrapping was dropped or had no effect.
-  Value start, wrapped;
-};
-} // namespace
-
 /// Drops the wrapping of an index that is in range: an input or a choice.
 static void unwrap(OpConversion &c, Coordinate &coordinate) {
   // Dimensions of size 1 may be between the index and its wrapping.
@@ -174,26 +161,6 @@ static void unwrap(OpConversion &c, Coordinate &coordinate) {
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// Coordinate `i` of the indices, without the dimension of the coordinates.
-static Value takeCoordinate(OpConversion &c, const GatherDims &dims,
-                            int64_t i) {
-  Value indices = c.positions(1);
-  SmallVector<int64_t> sizes(c.b.typeOf(indices).getShape());
-  int64_t dim = dims.indexVector;
-  if (dim == int64_t(sizes.size()))
-    return indices;
-  sizes[dim] = 1;
-  auto concat = indices.getDefiningOp<tensor::ConcatOp>();
-  bool isOwn = concat && int64_t(concat.getDim()) == dim &&
-               concat.getInputs().size() == dims.startMap.size();
-  SmallVector<int64_t> offsets(sizes.size(), 0), ones(sizes.size(), 1);
-  offsets[dim] = i;
-  Value part =
-      isOwn ? concat.getInputs()[i] : c.b.slice(indices, offsets, sizes, ones);
-  sizes.erase(sizes.begin() + dim);
-  return c.b.reshape(part, sizes);
-}
-
 /// The coordinates along the dimensions of several parts, by dimension.
 static SmallVector<Coordinate> findCoordinates(OpConversion &c,
                                                const GatherDims &dims) {
@@ -203,7 +170,9 @@ static SmallVector<Coordinate> findCoordinates(OpConversion &c,
     if (!dims.isIndexed(dim, table))
       continue;
     Coordinate coordinate{dim, table[dim], dims.sizes[dim],
-                          takeCoordinate(c, dims, i), Value()};
+                          takeCoordinate(c.b, c.positions(1), dims.indexVector,
+                                         dims.startMap.size(), i),
+                          Value()};
     if (coordinate.count == 1)
       unwrap(c, coordinate);
     coordinates.push_back(coordinate);
@@ -217,68 +186,6 @@ static SmallVector<Coordinate> findCoordinates(OpConversion &c,
     return a.dim < b.dim;
   });
   return coordinates;
-}
-
-namespace {
-/// A tensor whose dimensions have labels: `d` for dimension d of the operand,
-/// -1 - k for dimension k of the indices without their coordinates.
-struct Labelled {
-  Value value;
-  SmallVector<int64_t> labels;
-};
-} // namespace
-
-/// Transposes a tensor to the order of `labels`, which it has all.
-static Value arrange(GraphBuilder &b, const Labelled &x,
-                     ArrayRef<int64_t> labels) {
-  SmallVector<int64_t> permutation;
-  for (int64_t label : labels)
-    permutation.push_back(llvm::find(x.labels, label) - x.labels.begin());
-  return b.transpose(x.value, permutation);
-}
-
-/// The ids of rows of the indexed dimensions: the labels are those of `batch`
-/// and of the dimensions of which several elements are taken.
-static Labelled joinCoordinates(OpConversion &c,
-                                ArrayRef<Coordinate> coordinates,
-                                ArrayRef<int64_t> batch) {
-  int64_t rows = 1;
-  for (const Coordinate &coordinate : coordinates)
-    rows *= coordinate.size;
-  Labelled natural;
-  for (size_t k = 0; k < batch.size(); ++k)
-    natural.labels.push_back(-1 - int64_t(k));
-  Labelled ids{Value(), SmallVector<int64_t>(batch)};
-  SmallVector<int64_t> shape;
-  auto arrangeStart = [&](const Coordinate &coordinate) {
-    natural.value = coordinate.start;
-    return arrange(c.b, natural, batch);
-  };
-  llvm::append_range(shape,
-                     c.b.typeOf(arrangeStart(coordinates.front())).getShape());
-  for (const Coordinate &coordinate : coordinates)
-    if (coordinate.count > 1) {
-      ids.labels.push_back(coordinate.dim);
-      shape.push_back(coordinate.count);
-    }
-  auto outer = llvm::to_vector(llvm::seq<int64_t>(0, batch.size()));
-  int64_t stride = rows;
-  for (const Coordinate &coordinate : coordinates) {
-    stride /= coordinate.size;
-    Value start = arrangeStart(coordinate);
-    if (shape.size() > batch.size() || coordinates.size() > 1)
-      start = widenIndex(c.b, start, rows);
-    Value id = c.b.broadcast(start, shape, outer);
-    if (coordinate.count > 1) {
-      int64_t at = llvm::find(ids.labels, coordinate.dim) - ids.labels.begin();
-      Value steps = countTo(c.b, coordinate.count, start);
-      id = c.b.fold<arith::AddIOp>(id, c.b.broadcast(steps, shape, at));
-    }
-    if (stride != 1)
-      id = c.b.fold<arith::MulIOp>(id, c.b.splat(id, stride));
-    ids.value = ids.value ? c.b.fold<arith::AddIOp>(ids.value, id) : id;
-  }
-  return ids;
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,21 +218,6 @@ static Labelled sliceOperand(OpConversion &c, const GatherDims &dims) {
   SmallVector<int64_t> zeros(shape.size(), 0), ones(shape.size(), 1);
   operand.value = c.b.slice(c.operands[0], zeros, sizes, ones);
   return operand;
-}
-
-/// The sizes of the dimensions with these labels.
-static SmallVector<int64_t> sizesOf(const Labelled &x,
-                                    ArrayRef<int64_t> labels) {
-  SmallVector<int64_t> sizes;
-  ArrayRef<int64_t> shape = GraphBuilder::typeOf(x.value).getShape();
-  for (int64_t label : labels)
-    sizes.push_back(shape[llvm::find(x.labels, label) - x.labels.begin()]);
-  return sizes;
-}
-
-static int64_t product(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                         std::multiplies<>());
 }
 
 /// Takes rows of the indexed dimensions, whose elements are the `others`.
@@ -446,7 +338,7 @@ static LogicalResult convertGather(OpConversion &c) {
     return c.error() << "expects floats of a batch but got "
                      << c.operandType(0);
   } else {
-    Labelled ids = joinCoordinates(c, coordinates, batch);
+    Labelled ids = joinCoordinates(c.b, coordinates, batch);
     if (failed(checkLookUp(c, c.operands[0], product(sizesOf(operand, indexed)),
                            c.b.typeOf(ids.value).getNumElements())))
       return failure();

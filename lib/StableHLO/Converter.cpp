@@ -163,6 +163,7 @@ Converter::Converter(ModuleOp module, const SourceMesh &mesh,
   addWindowHandlers(table);
   addConvolutionHandlers(table);
   addGatherHandlers(table);
+  addScatterHandlers(table);
   addControlHandlers(table);
   addExpertHandlers(table);
 }

@@ -132,6 +132,7 @@ void addOrderHandlers(HandlerTable &table);
 void addWindowHandlers(HandlerTable &table);
 void addConvolutionHandlers(HandlerTable &table);
 void addGatherHandlers(HandlerTable &table);
+void addScatterHandlers(HandlerTable &table);
 void addControlHandlers(HandlerTable &table);
 void addExpertHandlers(HandlerTable &table);
 

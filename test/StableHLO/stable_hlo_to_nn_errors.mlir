@@ -551,3 +551,114 @@
     "func.return"(%r) : (tensor<4x6xf32>) -> ()
   }) : () -> ()
 }) : () -> ()
+
+// -----
+
+// A scatter of the largest update.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x6xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %i: tensor<3x1xi32>, %u: tensor<3x6xf32>):
+    // expected-error @+1 {{expects a body that adds numbers or returns the update}}
+    %r = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.maximum"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x6xf32>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Windows at indices that may be partly out of range.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x2x6xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %i: tensor<3x1xi32>, %u: tensor<3x2x6xf32>):
+    // expected-error @+1 {{expects indices of windows that are constants or clamped, so that no window is partly outside of 'tensor<4x6xf32>'}}
+    %r = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1, 2], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x2x6xf32>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Updates that are larger than the operand.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x7xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %i: tensor<3x1xi32>, %u: tensor<3x7xf32>):
+    // expected-error @+1 {{expects updates inside the operand but got 7 of 6}}
+    %r = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x7xf32>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// More updates than indices.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>, tensor<5x6xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %i: tensor<3x1xi32>, %u: tensor<5x6xf32>):
+    // expected-error @+1 {{expects updates with the dimensions of the indices and 1 ascending update_window_dims but got 'tensor<5x6xf32>'}}
+    %r = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<5x6xf32>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Fewer coordinates than indexed dimensions.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %i: tensor<3x1xi32>, %u: tensor<3xf32>):
+    // expected-error @+1 {{expects 2 coordinates along index_vector_dim}}
+    %r = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Batches of two sizes.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %i: tensor<3x1xi32>, %u: tensor<3xf32>):
+    // expected-error @+1 {{expects batching dimensions of equal sizes}}
+    %r = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Updates of other elements.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x6xbf16>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %i: tensor<3x1xi32>, %u: tensor<3x6xbf16>):
+    // expected-error @+1 {{expects updates of 'f32' but got 'tensor<3x6xbf16>'}}
+    %r = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      "stablehlo.return"(%b) : (tensor<f32>) -> ()
+    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x6xbf16>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()

@@ -109,3 +109,80 @@
     "func.return"(%x, %t, %cube, %block, %cut, %dot, %wide) : (tensor<2x3xi32>, tensor<3x2xi32>, tensor<2x2x2xi32>, tensor<2x2xi32>, tensor<2x2xi32>, tensor<2xi32>, tensor<2xf64>) -> ()
   }) : () -> ()
 }) : () -> ()
+
+// -----
+
+// Rows that are added to and replaced, the last one of equal ones; coordinates out of range, which
+// write nothing; a dimension that operand and indices share; a block; integers, whose sums wrap
+// around, and booleans.
+// CHECK-LABEL: @scatters
+// CHECK-DAG: %[[ADD:.+]] = arith.constant dense<{{\[\[}}3.100000e+01, 4.200000e+01], [3.000000e+00, 4.000000e+00], [6.500000e+01, 8.600000e+01]]>
+// CHECK-DAG: %[[SET:.+]] = arith.constant dense<{{\[\[}}3.000000e+01, 4.000000e+01], [3.000000e+00, 4.000000e+00], [5.000000e+01, 6.000000e+01]]>
+// CHECK-DAG: %[[POINTS:.+]] = arith.constant dense<{{\[\[}}0, 15, 2], [3, 4, 16]]> : tensor<2x3xi32>
+// CHECK-DAG: %[[SHARED:.+]] = arith.constant dense<{{\[\[}}0, 1, 11], [11, 4, 5]]> : tensor<2x3xi32>
+// CHECK-DAG: %[[WIDE:.+]] = arith.constant dense<{{\[\[}}0, -9223372036854775808, 2], [9223372036854775805, 4, 5]]> : tensor<2x3xi64>
+// CHECK-DAG: %[[BLOCK:.+]] = arith.constant dense<[0.000000e+00, 1.000000e+00, 2.000000e+00, 1.300000e+01, 2.400000e+01, 5.000000e+00]>
+// CHECK-DAG: %[[FLAGS:.+]] = arith.constant dense<{{\[\[}}true, false, true], [false, true, true]]>
+// CHECK-DAG: %[[NARROW:.+]] = arith.constant dense<{{\[\[}}-76, 62], [11, 12], [55, 66]]> : tensor<3x2xi8>
+// CHECK: return %[[ADD]], %[[SET]], %[[POINTS]], %[[SHARED]], %[[WIDE]], %[[BLOCK]], %[[FLAGS]], %[[NARROW]]
+"builtin.module"() <{sym_name = "scatters"}> ({
+  "func.func"() <{function_type = () -> (tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x3xi64>, tensor<6xf32>, tensor<2x3xi1>, tensor<3x2xi8>), sym_name = "main"}> ({
+    %x = "stablehlo.constant"() <{value = dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>}> : () -> tensor<3x2xf32>
+    %i = "stablehlo.constant"() <{value = dense<[[2], [0], [2], [3], [-1]]> : tensor<5x1xi32>}> : () -> tensor<5x1xi32>
+    %u = "stablehlo.constant"() <{value = dense<[[10.0, 20.0], [30.0, 40.0], [50.0, 60.0], [7.0, 7.0], [8.0, 8.0]]> : tensor<5x2xf32>}> : () -> tensor<5x2xf32>
+    %0 = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<3x2xf32>, tensor<5x1xi32>, tensor<5x2xf32>) -> tensor<3x2xf32>
+    %1 = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      "stablehlo.return"(%b) : (tensor<f32>) -> ()
+    }) : (tensor<3x2xf32>, tensor<5x1xi32>, tensor<5x2xf32>) -> tensor<3x2xf32>
+    %n = "stablehlo.constant"() <{value = dense<[[0, 1, 2], [3, 4, 5]]> : tensor<2x3xi32>}> : () -> tensor<2x3xi32>
+    %p = "stablehlo.constant"() <{value = dense<[[0, 1], [1, 2], [0, 3], [1, -1]]> : tensor<4x2xi32>}> : () -> tensor<4x2xi32>
+    %v = "stablehlo.constant"() <{value = dense<[15, 16, 17, 18]> : tensor<4xi32>}> : () -> tensor<4xi32>
+    %2 = "stablehlo.scatter"(%n, %p, %v) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      "stablehlo.return"(%b) : (tensor<i32>) -> ()
+    }) : (tensor<2x3xi32>, tensor<4x2xi32>, tensor<4xi32>) -> tensor<2x3xi32>
+    %q = "stablehlo.constant"() <{value = dense<[[2], [0]]> : tensor<2x1xi32>}> : () -> tensor<2x1xi32>
+    %w = "stablehlo.constant"() <{value = dense<[9, 8]> : tensor<2xi32>}> : () -> tensor<2xi32>
+    %3 = "stablehlo.scatter"(%n, %q, %w) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      "stablehlo.return"(%c) : (tensor<i32>) -> ()
+    }) : (tensor<2x3xi32>, tensor<2x1xi32>, tensor<2xi32>) -> tensor<2x3xi32>
+    %l = "stablehlo.constant"() <{value = dense<[[0, 9223372036854775807, 2], [-3, 4, 5]]> : tensor<2x3xi64>}> : () -> tensor<2x3xi64>
+    %t = "stablehlo.constant"() <{value = dense<[[1, 0], [0, 1], [0, 1]]> : tensor<3x2xi64>}> : () -> tensor<3x2xi64>
+    %m = "stablehlo.constant"() <{value = dense<[1, -9223372036854775807, -1]> : tensor<3xi64>}> : () -> tensor<3xi64>
+    %4 = "stablehlo.scatter"(%l, %t, %m) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      "stablehlo.return"(%c) : (tensor<i64>) -> ()
+    }) : (tensor<2x3xi64>, tensor<3x2xi64>, tensor<3xi64>) -> tensor<2x3xi64>
+    %f = "stablehlo.constant"() <{value = dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<6xf32>}> : () -> tensor<6xf32>
+    %o = "stablehlo.constant"() <{value = dense<3> : tensor<1xi32>}> : () -> tensor<1xi32>
+    %g = "stablehlo.constant"() <{value = dense<[10.0, 20.0]> : tensor<2xf32>}> : () -> tensor<2xf32>
+    %5 = "stablehlo.scatter"(%f, %o, %g) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 0>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<6xf32>, tensor<1xi32>, tensor<2xf32>) -> tensor<6xf32>
+    %flags = "stablehlo.constant"() <{value = dense<[[true, false, true], [false, true, false]]> : tensor<2x3xi1>}> : () -> tensor<2x3xi1>
+    %s = "stablehlo.constant"() <{value = dense<[false, true, true, true]> : tensor<4xi1>}> : () -> tensor<4xi1>
+    %6 = "stablehlo.scatter"(%flags, %p, %s) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<i1>, %b: tensor<i1>):
+      "stablehlo.return"(%b) : (tensor<i1>) -> ()
+    }) : (tensor<2x3xi1>, tensor<4x2xi32>, tensor<4xi1>) -> tensor<2x3xi1>
+    %y = "stablehlo.constant"() <{value = dense<[[100, 2], [3, 4], [5, 6]]> : tensor<3x2xi8>}> : () -> tensor<3x2xi8>
+    %z = "stablehlo.constant"() <{value = dense<[[50, 20], [30, 40], [50, 60], [7, 7], [8, 8]]> : tensor<5x2xi8>}> : () -> tensor<5x2xi8>
+    %e = "stablehlo.constant"() <{value = dense<[[0], [0], [2], [3], [1]]> : tensor<5x1xi64>}> : () -> tensor<5x1xi64>
+    %7 = "stablehlo.scatter"(%y, %e, %z) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+      %c = "stablehlo.add"(%a, %b) : (tensor<i8>, tensor<i8>) -> tensor<i8>
+      "stablehlo.return"(%c) : (tensor<i8>) -> ()
+    }) : (tensor<3x2xi8>, tensor<5x1xi64>, tensor<5x2xi8>) -> tensor<3x2xi8>
+    "func.return"(%0, %1, %2, %3, %4, %5, %6, %7) : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x3xi64>, tensor<6xf32>, tensor<2x3xi1>, tensor<3x2xi8>) -> ()
+  }) : () -> ()
+}) : () -> ()

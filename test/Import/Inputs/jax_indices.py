@@ -156,6 +156,32 @@ FORMS = {
     "a_row_written": lambda: make_written(
         lambda x, u, i: lax.dynamic_update_index_in_dim(x, u, i[0], 1),
         floats(4, 8, spec=("a", "b")), floats(4, spec=("a",)), ids(5, 2)),
+    "rows_added": lambda: make_written(
+        lambda x, u, i: x.at[i].add(u), floats(6, 4, spec=("a", "b")), floats(4, 4, spec=("a",)),
+        ids(3, 0, 3, 5, spec=("a",))),
+    "rows_set": lambda: make_written(
+        lambda x, u, i: x.at[i].set(u), floats(6, 4, spec=("a", "b")), floats(4, 4, spec=("a",)),
+        ids(3, 0, 3, 5, spec=("a",))),
+    "columns_set_beyond": lambda: make_written(
+        lambda x, u, i: x.at[:, 3 * i - 2].set(u), floats(4, 8, spec=("a", "b")),
+        floats(4, 4, spec=("b",)), ids(1, 3, 0, 2)),
+    "elements_added": lambda: make_written(
+        lambda x, u, i: x.at[i, i[::-1]].add(u), floats(4, 8, spec=("a", "b")),
+        floats(4, spec=("a",)), ids(1, 3, 3, 1)),
+    "elements_set_beyond": lambda: make_written(
+        lambda x, u, i: x.at[i, 3 * i - 2].set(u), floats(4, 8, spec=("a", "b")),
+        floats(4, spec=("a",)), ids(1, 3, 0, 1)),
+    "elements_of_each_added": lambda: make_written(
+        jax.vmap(lambda x, u, i: x.at[i].add(u)), floats(4, 6, spec=("a", "b")),
+        floats(4, 3, spec=("a",)), ids([3, 0, 3], [5, 3, 1], [9, 2, 2], [0, 1, 0], spec=("a",))),
+    "rows_of_each_set": lambda: make_written(
+        jax.vmap(lambda x, u, i: x.at[i].set(u)), floats(4, 6, 2, spec=("a", "b")),
+        floats(4, 3, 2, spec=("a",)), ids([3, 0, 3], [5, 3, 1], [9, 2, 2], [0, 1, 0])),
+    "a_block_of_each_written": lambda: make_written(
+        jax.vmap(lambda x, u, i: lax.dynamic_update_slice(x, u, (i - 3, 0))),
+        floats(4, 6, 3, spec=("a", "b")), floats(4, 2, 2, spec=("a",)), ids(3, 0, 9, 5)),
+    "steps_set": lambda: make_written(
+        lambda x, u, i: x.at[::2].set(u), floats(6, 4, spec=("a", "b")), floats(3, 4), ids(0)),
     "flipped": lambda: make(lambda x: x[::-1, ::-1], GRID_OF_FLOATS),
     "sums": lambda: make(lambda x: jnp.cumsum(x, 1), GRID_OF_FLOATS),
     "sums_from_the_end": lambda: make(
@@ -200,6 +226,7 @@ FORMS = {
                                        (0.0, x))[1]}, floats(4, 8, spec=("a", "b"))),
     "integers": lambda: (
         lambda t, i: {"rows": t[i], "block": lax.dynamic_slice_in_dim(t, i[1], 2, 1),
+                      "counts": t.at[i, i].add(t[:2, 0]), "marked": (t > 4).at[i].set(True),
                       "flags": (t > 4)[i], "written": lax.dynamic_update_slice(t, t[:2], (i[1], 1))},
         ids(*[[3 * i + j for j in range(4)] for i in range(4)], spec=("a", "b")), ids(3, 1)),
 }

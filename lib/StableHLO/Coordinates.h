@@ -1,0 +1,60 @@
+//===- Coordinates.h - Indices of several dimensions ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a gather and a scatter have in common: indices with a coordinate for
+// each of some dimensions of the operand become ids of the rows of a matrix. A
+// row is a position in these dimensions, and its elements are the others.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_STABLEHLO_COORDINATES_H
+#define TESSERA_LIB_STABLEHLO_COORDINATES_H
+
+#include "Converter.h"
+
+namespace tessera::stablehlo {
+
+/// The positions of slices along one dimension of the operand.
+struct Coordinate {
+  /// The dimension, its size, and the elements of a slice.
+  int64_t dim, size, count;
+  /// The first element of each slice; the index as the source has it, if its
+  /// wrapping was dropped or had no effect.
+  Value start, wrapped;
+};
+
+/// Coordinate `i` of `count` in the indices, without their dimension
+/// `indexVector`; indices of one coordinate may lack it.
+Value takeCoordinate(GraphBuilder &b, Value indices, int64_t indexVector,
+                     int64_t count, int64_t i);
+
+/// A tensor whose dimensions have labels: `d` for dimension d of the operand,
+/// -1 - k for dimension k of the indices without their coordinates.
+struct Labelled {
+  Value value;
+  llvm::SmallVector<int64_t> labels;
+};
+
+/// Transposes a tensor to the order of `labels`, which it has all.
+Value arrange(GraphBuilder &b, const Labelled &x,
+              llvm::ArrayRef<int64_t> labels);
+
+/// The sizes of the dimensions with these labels.
+llvm::SmallVector<int64_t> sizesOf(const Labelled &x,
+                                   llvm::ArrayRef<int64_t> labels);
+
+/// The number of elements of a shape.
+int64_t product(llvm::ArrayRef<int64_t> sizes);
+
+/// The ids of rows of the indexed dimensions, each the sum of the coordinates
+/// times their strides: the labels are those of `batch` and of the dimensions
+/// of which several elements are taken.
+Labelled joinCoordinates(GraphBuilder &b,
+                         llvm::ArrayRef<Coordinate> coordinates,
+                         llvm::ArrayRef<int64_t> batch);
+
+} // namespace tessera::stablehlo
+
+#endif // TESSERA_LIB_STABLEHLO_COORDINATES_H
