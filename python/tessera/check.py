@@ -67,8 +67,10 @@ def split_arguments(graph: str) -> list[tuple[str, str]]:
 
 def read_limits(graph: str) -> dict[str, int]:
     """For inputs of ids, the least size of the tables that they index and the least number of
-    classes of the losses that they are labels of, by name of the input."""
+    classes of the losses that they are labels of, by name of the input. Positions that are set are
+    left out: sources differ in the gradients of equal ones."""
     found: dict[str, int] = {}
+    written: set[str] = set()
     names: dict[str, set[str]] = {}
     for number, (_, attributes) in enumerate(split_arguments(graph)):
         name = re.search(r'nn\.input = "([^"]*)"', attributes)
@@ -87,7 +89,9 @@ def read_limits(graph: str) -> dict[str, int]:
             shape = types.partition(">")[0].partition("<")[2].split("x")
             size = int(shape[0] if op == "nn.embedding" else shape[-2])
             found.update({name: min(size, found.get(name, size)) for name in operands[1]})
-    return found
+        elif op == "nn.scatter" and rest.startswith("<set>"):
+            written |= operands[1]
+    return {name: size for name, size in found.items() if name not in written}
 
 
 class Parameter(NamedTuple):

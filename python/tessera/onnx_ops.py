@@ -391,30 +391,6 @@ def gather_constant(importer: Importer, node: Any, x: Value, index: Any) -> Valu
     return graph.reshape(rows_at(importer, flat, 0, elements.reshape(-1)), elements.shape)
 
 
-@handles("ScatterElements", "ScatterND")
-def convert_scatter(importer: Importer, node: Any) -> Value:
-    """Elements or rows of x, or of the updates at constant indices: rows of both, one after the
-    other."""
-    x, updates = importer.value(node.input[0]), importer.value(node.input[2])
-    index, graph = importer.constant(node, 1, "indices"), importer.graph
-    if attribute(node, "reduction", "none") != "none":
-        raise ImportFailure("expects updates that replace elements (reduction = none)")
-    is_rows = node.op_type == "ScatterND"
-    for i in range(index.shape[-1]) if is_rows else ():
-        count_from_front(index[..., i], x.shape[i])
-    if not is_rows:
-        count_from_front(index, x.shape[positive(attribute(node, "axis", 0), len(x.shape))])
-    sizes = [math.prod(value.shape) for value in (x, updates)]
-    numbers = (numpy.arange(sizes[0]).reshape(x.shape),
-               numpy.arange(sizes[0], sum(sizes)).reshape(updates.shape))
-    elements = importer.evaluate_with(node, {node.input[0]: numbers[0], node.input[2]: numbers[1]})
-    width = math.prod(x.shape[index.shape[-1]:]) if is_rows else 1
-    table = graph.concat([graph.reshape(value, (size // width, width))
-                          for value, size in zip((x, updates), sizes)], 0)
-    rows = elements.reshape(-1, width)[:, 0] // width
-    return graph.reshape(rows_at(importer, table, 0, rows), x.shape)
-
-
 @handles("Compress")
 def convert_compress(importer: Importer, node: Any) -> Value:
     """The elements of a dimension, or of all, that a constant shows."""
@@ -454,17 +430,23 @@ def gather_points(importer: Importer, node: Any, x: Value, ids: Value, dim: int)
     if attribute(node, "batch_dims", 0):
         raise ImportFailure("expects coordinates of all dimensions (batch_dims = 0), or indices "
                             "that follow from no input")
+    flat = graph.reshape(x, (math.prod(x.shape[:depth]), math.prod(x.shape[depth:])))
+    found = importer.embedding(flat, points(graph, ids, x.shape))
+    return graph.reshape(found, ids.shape[:-1] + x.shape[depth:])
+
+
+def points(graph: Graph, ids: Value, shape: Sequence[int]) -> Value:
+    """Coordinates in the first dimensions of a shape, along the last dimension of `ids`, as one."""
     number, last = None, len(ids.shape) - 1
-    for i in range(depth):
+    for i in range(ids.shape[-1]):
         part = graph.reshape(graph.slice(ids, last, i, 1), ids.shape[:-1])
-        part = wrap(graph, part, x.shape[i])
+        part = wrap(graph, part, shape[i])
         if number is not None:
-            size = graph.constant(x.shape[i], part.shape, part.element)
+            size = graph.constant(shape[i], part.shape, part.element)
             part = graph.binary("arith.addi", graph.binary("arith.muli", number, size), part)
         number = part
     assert number is not None
-    flat = graph.reshape(x, (math.prod(x.shape[:depth]), math.prod(x.shape[depth:])))
-    return graph.reshape(importer.embedding(flat, number), ids.shape[:-1] + x.shape[depth:])
+    return number
 
 
 def gather_elements(importer: Importer, node: Any, x: Value, ids: Value, dim: int) -> Value:

@@ -5,7 +5,7 @@ tensor, and the compiler's passes recognize groups of ops."""
 
 from . import (torch_ops_activations, torch_ops_composites, torch_ops_elementwise,
                torch_ops_indices, torch_ops_losses, torch_ops_matmuls, torch_ops_reductions,
-               torch_ops_shapes)
+               torch_ops_shapes, torch_ops_writes)
 from .torch_importer import HANDLERS, Importer
 
 __all__ = ["HANDLERS", "Importer"]

@@ -137,25 +137,6 @@ def find_choice(importer: Importer, index: Value) -> Choice | None:
     return importer.choices.get(importer.unmerged.get(index, index))
 
 
-@handles("aten.scatter.value")
-def convert_scatter(importer: Importer, node: Any) -> Value:
-    """A number at the positions of a top_k in the last dimension."""
-    x, index = (importer.value(node.args[i]) for i in (0, 2))
-    graph, rank = importer.graph, len(x.shape)
-    if positive(node.args[1], rank) != rank - 1 or index.shape[:-1] != x.shape[:-1] or \
-            not find_choice(importer, index):
-        raise ImportFailure(f"{place(node)}: expects positions of a top_k in the last dimension")
-    spread = index.shape + x.shape[-1:]
-    count = Value("", x.shape[-1:], index.element)
-    count = graph.op(f"nn.iota : {count.type}", count.shape, count.element)
-    is_there = graph.compare("eq", graph.broadcast(index, spread, range(rank)),
-                             graph.broadcast(count, spread, [rank]))
-    chosen = graph.reduce("max", graph.cast(is_there, "i32"), [rank - 1])
-    zero = graph.constant(0, chosen.shape, chosen.element)
-    return graph.select(graph.compare("ne", chosen, zero),
-                        graph.constant(node.args[3], x.shape, x.element), x)
-
-
 @handles("aten.gather.default")
 def convert_gather(importer: Importer, node: Any) -> Value:
     """Elements of a dimension at positions, which torch has not below 0."""

@@ -234,6 +234,19 @@ def add_decomposed(opset, node, weight, ints, constant, positive):
     node("ReduceLogSum", positive, *([] if old else [ints(-1)]), **({"axes": [-1]} if old else {}))
     node("ScatterND", "x", constant([[1], [0]], "i8"), weight(2, 3, 4))
     node("ScatterElements", "n", constant([[[2, 0]]], "i8"), constant([[[7, 8]]], "i8"), axis=1)
+    # At indices of the inputs and at constants; equal ones add up.
+    index = node("Mod", "n", constant(3, "i8"), is_result=False)
+    if not old:
+        node("ScatterElements", "x", index, weight(2, 3, 4), axis=1, reduction="add")
+        node("ScatterElements", "x", constant([[[2], [-1], [2]]], "i8"), weight(1, 3, 1), axis=2,
+             reduction="add")
+        node("ScatterND", "n", constant([[1], [0], [1]], "i8"),
+             constant(numpy.arange(36).reshape(3, 3, 4), "i8"), reduction="add")
+    start = node("Slice", index, ints(0, 0, 0), ints(1, 1, 1), is_result=False)
+    pair = node("Concat", start, node("Neg", start, is_result=False), axis=2, is_result=False)
+    node("ScatterND", "x", node("Mod", pair, constant(2, "i8"), is_result=False), weight(1, 1, 4))
+    node("ScatterElements", "x", node("Sub", start, constant(3, "i8"), is_result=False),
+         weight(1, 1, 1), axis=1)
     node("Compress", "x", constant([0, 1, 1], "bool"), axis=1)
     node("Acosh", node("Add", positive, constant(1), is_result=False))
     for op in ("Elu", "Celu", "Selu", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Softplus",

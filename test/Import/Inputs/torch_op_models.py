@@ -307,6 +307,89 @@ def make_lookups():
     return make_each(LOOKUPS, BETWEEN, torch.tensor([4, 1]), torch.tensor([1, 0, 1]))
 
 
+def written(write, take=lambda x: x.clone()):
+    """A function that writes a value of its own in place."""
+    def function(x, i, j):
+        y = take(x)
+        write(y, x, i, j)
+        return y
+    return function
+
+
+def fill(y, x, i, j):
+    y[:, i] = x[:, 2:4]
+
+
+def fill_below(y, x, i, j):
+    y[x < 0] = 0.5
+
+
+def fill_rows(y, x, i, j):
+    y[(x > 0)[:, 0]] = x[0]
+
+
+def count(y, x, i, j):
+    y[j[1:]] += 1
+
+
+WRITES = [
+    lambda x, i, j: x.index_add(1, i, x[:, :2] * 2),
+    lambda x, i, j: x.index_add(0, j, torch.cat([x, x[:1]]), alpha=-0.5),
+    lambda x, i, j: x.index_copy(1, i, x[:, 2:4]), lambda x, i, j: x.index_copy(1, i[0], x[:, 3:4]),
+    lambda x, i, j: x.index_fill(1, i, 3), lambda x, i, j: x.index_fill(0, j, x[0, 0].detach()),
+    lambda x, i, j: x.scatter(1, i[:, None], x[:, :1]),
+    lambda x, i, j: x.scatter(0, j[None], x[:1, :3] * 2),
+    lambda x, i, j: x.scatter(1, i[:, None], 7.0),
+    lambda x, i, j: x.scatter(1, i[:, None].expand(2, 3), 7.0),
+    lambda x, i, j: x.scatter(1, torch.tensor([[1, 3], [0, 5]]), x[:, :3].detach()),
+    lambda x, i, j: x.detach().scatter(1, i[:, None], x[:, :1].detach(), reduce="add"),
+    lambda x, i, j: x.detach().scatter(1, i[:, None], 2.0, reduce="add"),
+    lambda x, i, j: x.scatter_add(1, torch.stack([i, i, i - 1], 1), x[:, :3]),
+    lambda x, i, j: x.scatter_add(0, j[:, None].expand(3, 6), torch.cat([x, x[:1]])),
+    lambda x, i, j: x.scatter_add(0, j[:, None].expand(3, 4), torch.cat([x, x[:1]])[:, 2:]),
+    lambda x, i, j: x.reshape(2, 3, 2).scatter_add(
+        1, i[:, None, None].expand(2, 3, 2) % 3, x.reshape(2, 3, 2)),
+    lambda x, i, j: x.scatter_reduce(1, torch.stack([i, i, j[1:]], 1), x[:, :3], "sum"),
+    lambda x, i, j: x.scatter_reduce(1, torch.stack([i, i, j[1:]], 1), x[:, :3], "sum",
+                                     include_self=False),
+    lambda x, i, j: x[0, 0].scatter_add(0, i[0] * 0, x[0, 1]),
+    lambda x, i, j: x.index_put((j - 2, torch.tensor([0, 3, 5])), x[0, :3]),
+    lambda x, i, j: x.index_put((j,), x[:1] * 3, accumulate=True),
+    lambda x, i, j: x.index_put((j[:, None], i), x[0, :1], accumulate=True),
+    lambda x, i, j: x.index_put((torch.tensor([[1, 0]]), torch.tensor([2, 5])), x[0, :2]),
+    lambda x, i, j: x.index_put((x > 0,), x[0, 1], accumulate=True),
+    lambda x, i, j: torch.zeros(2, 6, dtype=torch.int64).scatter_add(
+        1, torch.stack([i, i, i - 1], 1), torch.full((2, 3), -(1 << 40))),
+    lambda x, i, j: torch.zeros(6, dtype=torch.int32).index_add(0, i, j[:2].int()),
+    lambda x, i, j: (x > 0).scatter(1, i[:, None], True) * x,
+    written(fill), written(fill_below), written(fill_rows), written(count),
+    written(lambda y, x, i, j: y[0].scatter_(0, i, x[1, :2])),
+    written(lambda y, x, i, j: y.scatter_add_(1, i[:, None], x[:, :1])),
+    written(lambda y, x, i, j: y.index_put_((i % 2, i), x[0, 0])),
+    written(lambda y, x, i, j: y.index_put_((j[:1], j[1:, None]), x[:2, :1, None]),
+            lambda x: x.reshape(2, 3, 2) * 2),
+    written(lambda y, x, i, j: y[:, 1].index_copy_(0, i % 2 * 2, x[0, :2]),
+            lambda x: torch.stack([x, x, x], 0).sum(2))]
+
+
+def make_writes():
+    return make_each(WRITES, BETWEEN, torch.tensor([4, 1]), torch.tensor([1, 0, 1, 0, 1, 1])[:3])
+
+
+def refuse_largest():
+    return make_each([lambda x, i: x.scatter_reduce(1, i, x, "amax")], BETWEEN,
+                     torch.tensor([[4, 1], [0, 2]]))
+
+
+def refuse_added():
+    return make_each([lambda x, i: x.scatter(1, i[:, None], x[:, :1], reduce="add")], BETWEEN,
+                     torch.tensor([4, 1]))
+
+
+def refuse_masked_scatter():
+    return make_each([lambda x, i: x.masked_scatter(x > 0, x)], BETWEEN, torch.tensor([4, 1]))
+
+
 MATMULS = [
     lambda x: torch.addmm(x[:, :2], x, x.T, beta=0.5, alpha=2),
     lambda x: torch.addmm(x[0, :2], x, x.T, alpha=-1),
