@@ -6,6 +6,8 @@
 // SUMS-NEXT: result1: [4, 6]
 // RUN: tessera verify %s --interpret --function added | FileCheck %s --check-prefix=ADDED
 // ADDED: result0: {{\[\[}}11, 12], [13, 14]]
+// RUN: tessera verify %s --interpret --function replaced | FileCheck %s --check-prefix=REPLACED
+// REPLACED: result0: {{\[\[}}3, 4], [10, 10]]
 // RUN: tessera verify %s --interpret --function moved | FileCheck %s --check-prefix=MOVED
 // MOVED: result0: {{\[\[}}3, 4], [1, 2]]
 // RUN: not tessera verify %s --interpret --function outside 2>&1 | FileCheck %s --check-prefix=OUTSIDE
@@ -17,6 +19,10 @@ func.func @sums(%a: tensor<2x2xf32> {interpret.value = dense<[[1.0, 2.0], [3.0, 
 }
 func.func @added(%g: tensor<2x2xf32> {interpret.value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>}, %i: tensor<2x2xf32> {interpret.value = dense<10.0> : tensor<2x2xf32>}, %ids: tensor<2xi32> {interpret.value = dense<[0, 1]> : tensor<2xi32>}) -> tensor<2x2xf32> {
   %s = rt.embedding_backward %g, %ids init %i : tensor<2x2xf32> : tensor<2x2xf32>, tensor<2xi32> -> tensor<2x2xf32>
+  return %s : tensor<2x2xf32>
+}
+func.func @replaced(%g: tensor<3x2xf32> {interpret.value = dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>}, %i: tensor<2x2xf32> {interpret.value = dense<10.0> : tensor<2x2xf32>}, %ids: tensor<3xi32> {interpret.value = dense<[0, 0, 1]> : tensor<3xi32>}) -> tensor<2x2xf32> {
+  %s = rt.embedding_backward replace %g, %ids limit 1 init %i : tensor<2x2xf32> : tensor<3x2xf32>, tensor<3xi32> -> tensor<2x2xf32>
   return %s : tensor<2x2xf32>
 }
 func.func @moved(%a: tensor<2x2xf32> {interpret.value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>}) -> tensor<2x2xf32> {
