@@ -30,8 +30,8 @@ def scatter(graph: Graph, kind: str, x: Value, ids: Value, updates: Value) -> Va
 
 
 def halves(graph: Graph, x: Value) -> Value:
-    """The upper and the lower 32 bits of integers, side by side along the last dimension, as floats:
-    sums of 2^20 of them are exact too."""
+    """The upper and the lower 32 bits of integers, side by side along the last dimension, as
+    floats: sums of 2^20 of them are exact too."""
     high = graph.binary("arith.shrsi", x, graph.constant(32, x.shape, "i64"))
     low = graph.binary("arith.andi", x, graph.constant((1 << 32) - 1, x.shape, "i64"))
     return graph.concat([graph.cast(half, "f64") for half in (high, low)], len(x.shape) - 1)
@@ -39,8 +39,8 @@ def halves(graph: Graph, x: Value) -> Value:
 
 def scatter_elements(graph: Graph, kind: str, x: Value, dim: int, index: Value, updates: Value,
                      whole: Sequence[int] = ()) -> Value:
-    """Writes each update to the position of x that it has in the updates, but along `dim`, where its
-    index says it. The index does not vary along the dimensions `whole`, whose size there may be 1,
+    """Writes each update to the position of x that it has in the updates, but along `dim` to that
+    of its index. The index does not vary along the dimensions `whole`, whose size there may be 1,
     and which the updates have as x has them: they are the columns of rows."""
     own = [i for i in range(len(x.shape)) if i not in whole]
     shape = [updates.shape[i] for i in own]

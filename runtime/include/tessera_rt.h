@@ -324,9 +324,9 @@ typedef struct tessera_rt_embedding_desc {
 
 /// Row r of result [rows, width] is (or is increased by) the sum of the rows of
 /// grad [positions, width] at the positions where ids[position] - offset is r,
-/// or is replaced by the last of them if there is one. The sum runs in ascending
-/// order of positions, in at least f32, and is rounded once. Ids outside the
-/// table or at least `limit` are ignored.
+/// or is replaced by the last of them if there is one. The sum runs in
+/// ascending order of positions, in at least f32, and is rounded once. Ids
+/// outside the table or at least `limit` are ignored.
 int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
                                       const tessera_rt_embedding_desc *desc,
                                       const void *grad, const void *ids,
