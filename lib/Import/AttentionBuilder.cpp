@@ -6,9 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockBuilder.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tessera;
+
+/// The score of a key that a query does not see.
+static constexpr double kHiddenScore = -1e30;
 
 Value BlockBuilder::attention(int64_t index, Value x) {
   if (config.latent)
@@ -20,25 +24,81 @@ Value BlockBuilder::attention(int64_t index, Value x) {
   Value q = linear("bsd,dgrk->bsgrk", x, "attn.wq", "attn.bq");
   Value k = linear("bsd,dgk->bsgk", x, "attn.wk", "attn.bk");
   Value v = linear("bsd,dgk->bsgk", x, "attn.wv", "attn.bv");
-  if (config.headNorms) {
-    q = norm("attn.q_norm", q);
-    k = norm("attn.k_norm", k);
+  if (config.headNorms != HeadNorms::None) {
+    q = headNorm("attn.q_norm", q);
+    k = headNorm("attn.k_norm", k);
   }
+  double scale = config.attentionScale();
+  if (config.scaleByInverseLayer)
+    scale /= double(index + 1);
   if (!config.positionTable) {
     const RotaryEmbedding &embedding =
         window && config.windowRope ? *config.windowRope : config.rope;
     q = rope(q, embedding);
     k = rope(k, embedding);
+    // A factor of q and k is its square on either, or on scores.
+    double factor = std::pow(embedding.rotatedFactor(), 2);
+    if (factor != 1.0 && config.rotaryWidth)
+      k = scaleRotated(k, factor);
+    else
+      scale *= factor;
   }
-  double scale = config.attentionScale();
-  if (config.scaleByInverseLayer)
-    scale /= double(index + 1);
   return linear("bsgrk,grkd->bsd", attend(q, k, v, window, scale), "attn.wo",
                 "attn.bo");
 }
 
+Value BlockBuilder::headNorm(StringRef name, Value x) {
+  switch (config.headNorms) {
+  case HeadNorms::None:
+    return x;
+  case HeadNorms::Shared:
+    return norm(name, x);
+  case HeadNorms::Own:
+    return ownNorm(name, x);
+  case HeadNorms::Whole:
+    return wholeNorm(name, x);
+  }
+  llvm_unreachable("a HeadNorms");
+}
+
+Value BlockBuilder::ownNorm(StringRef name, Value x) {
+  locate(name);
+  auto row = RankedTensorType::get({config.headDim}, element);
+  Value y = nn::LayerNormOp::create(builder, x.getType(), x, splatOf(row, 1.0),
+                                    splatOf(row, 0.0),
+                                    builder.getF64FloatAttr(config.normEps))
+                .getResult();
+  Value gamma = parameter((name + ".gamma").str());
+  auto heads = cast<RankedTensorType>(x.getType()).getShape().drop_front(2);
+  if (heads.size() == 3)
+    gamma = tensor::ExpandShapeOp::create(
+        builder, RankedTensorType::get(heads, element), gamma,
+        SmallVector<ReassociationIndices>{{0, 1}, {2}});
+  return arith::MulFOp::create(builder, y, broadcastTo(gamma, y));
+}
+
+Value BlockBuilder::wholeNorm(StringRef name, Value x) {
+  locate(name);
+  ReassociationIndices merged, mergedGamma;
+  for (int64_t i = 2; i < cast<RankedTensorType>(x.getType()).getRank(); ++i) {
+    merged.push_back(i);
+    mergedGamma.push_back(i - 2);
+  }
+  SmallVector<ReassociationIndices> dims{{0}, {1}, merged};
+  Value row = tensor::CollapseShapeOp::create(builder, x, dims);
+  Value gamma = tensor::CollapseShapeOp::create(
+      builder, parameter((name + ".gamma").str()),
+      SmallVector<ReassociationIndices>{mergedGamma});
+  row = nn::RMSNormOp::create(builder, row.getType(), row, gamma,
+                              builder.getF64FloatAttr(config.normEps))
+            .getResult();
+  return tensor::ExpandShapeOp::create(builder, x.getType(), row, dims);
+}
+
 Value BlockBuilder::attend(Value q, Value k, Value v, IntegerAttr window,
                            double scale) {
+  if (config.scoreCap != 0.0)
+    return attendLimited(q, k, v, window, scale);
   auto type = cast<RankedTensorType>(q.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = cast<RankedTensorType>(v.getType()).getShape().back();
@@ -48,6 +108,58 @@ Value BlockBuilder::attend(Value q, Value k, Value v, IntegerAttr window,
              window, builder.getF64FloatAttr(scale),
              /*key_size=*/IntegerAttr(), nn::ZigzagAttr())
       .getResult();
+}
+
+Value BlockBuilder::attendLimited(Value q, Value k, Value v, IntegerAttr window,
+                                  double scale) {
+  Value scores = einsum("bsgrk,btgk->bgrst", q, k, builder.getF32Type());
+  scores = limit(scaleBy(scores, scale), config.scoreCap);
+  auto type = cast<RankedTensorType>(scores.getType());
+  Value shown = visibleKeys(window);
+  SmallVector<int64_t> dims{3, 4};
+  if (starts)
+    dims.insert(dims.begin(), 0);
+  shown = nn::BroadcastOp::create(builder, type.clone(builder.getI1Type()),
+                                  shown, dims);
+  scores = arith::SelectOp::create(builder, shown, scores,
+                                   splat(scores, kHiddenScore));
+  Value weights = nn::SoftmaxOp::create(builder, scores, /*dim=*/4);
+  if (!element.isF32())
+    weights = arith::TruncFOp::create(builder, type.clone(element), weights);
+  return einsum("bgrst,btgk->bsgrk", weights, v);
+}
+
+Value BlockBuilder::visibleKeys(IntegerAttr window) {
+  Type integer = builder.getI32Type();
+  SmallVector<int64_t> shape{options.seq, options.seq};
+  if (starts)
+    shape.insert(shape.begin(), options.batch);
+  auto type = RankedTensorType::get(shape, integer);
+  int64_t last = type.getRank() - 1;
+  Value positions =
+      nn::IotaOp::create(builder, RankedTensorType::get({options.seq}, integer),
+                         Value(), nn::ZigzagAttr());
+  auto along = [&](Value x, ArrayRef<int64_t> dims) -> Value {
+    return nn::BroadcastOp::create(builder, type, x, dims);
+  };
+  auto both = [&](Value shown, arith::CmpIPredicate predicate, Value lhs,
+                  Value rhs) -> Value {
+    Value more = arith::CmpIOp::create(builder, predicate, lhs, rhs);
+    return shown ? arith::AndIOp::create(builder, shown, more) : more;
+  };
+  Value queries = along(positions, {last - 1}), keys = along(positions, {last});
+  Value shown = both(Value(), arith::CmpIPredicate::sle, keys, queries);
+  if (window) {
+    Value size = arith::ConstantOp::create(
+        builder,
+        DenseElementsAttr::get(
+            type, builder.getI32IntegerAttr(window.getInt()).getValue()));
+    shown = both(shown, arith::CmpIPredicate::slt, queries,
+                 arith::AddIOp::create(builder, keys, size));
+  }
+  if (starts)
+    shown = both(shown, arith::CmpIPredicate::sge, keys, along(starts, {0, 1}));
+  return shown;
 }
 
 Value BlockBuilder::latentAttention(const LatentAttention &latent, Value x) {
@@ -67,8 +179,8 @@ Value BlockBuilder::latentAttention(const LatentAttention &latent, Value x) {
   q = rotateLast(q, latent.rotaryWidth);
   rotated = rotateLast(rotated, latent.rotaryWidth);
   // A factor of q and k is its square on either.
-  if (const auto &yarn = config.rope.yarn; yarn && yarn->rotatedFactor != 1.0)
-    rotated = scaleBy(rotated, yarn->rotatedFactor * yarn->rotatedFactor);
+  if (double factor = config.rope.rotatedFactor(); factor != 1.0)
+    rotated = scaleBy(rotated, factor * factor);
   Value k = einsum("bsc,cgk->bsgk", both, parameter("attn.wk_b"));
   SmallVector<int64_t> shape(cast<RankedTensorType>(k.getType()).getShape());
   shape.back() = latent.rotaryWidth;
@@ -85,7 +197,8 @@ Value BlockBuilder::latentAttention(const LatentAttention &latent, Value x) {
 Value BlockBuilder::rotateLast(Value x, int64_t width) {
   int64_t all = cast<RankedTensorType>(x.getType()).getShape().back();
   SmallVector<double> frequencies((all - width) / 2, 0.0);
-  llvm::append_range(frequencies, config.rope.listFrequencies(width));
+  llvm::append_range(frequencies,
+                     config.rope.listFrequencies(width, options.seq));
   return nn::RopeOp::create(builder, x.getType(), x, /*offset=*/Value(),
                             builder.getI64IntegerAttr(1), /*theta=*/FloatAttr(),
                             /*scaling=*/nn::RopeScalingAttr(),
@@ -96,7 +209,14 @@ Value BlockBuilder::rotateLast(Value x, int64_t width) {
 }
 
 Value BlockBuilder::rope(Value x, const RotaryEmbedding &embedding) {
+  FloatAttr theta;
   nn::RopeScalingAttr scaling;
+  DenseF64ArrayAttr frequencies;
+  if (embedding.needsList())
+    frequencies = builder.getDenseF64ArrayAttr(
+        embedding.listFrequencies(config.rotatedElements(), options.seq));
+  else
+    theta = builder.getF64FloatAttr(embedding.theta);
   if (const std::optional<RopeScaling> &s = embedding.scaling) {
     FloatAttr low, high;
     if (s->originalContext) {
@@ -110,10 +230,22 @@ Value BlockBuilder::rope(Value x, const RotaryEmbedding &embedding) {
   IntegerAttr width;
   if (config.rotaryWidth != 0)
     width = builder.getI64IntegerAttr(config.rotaryWidth);
+  UnitAttr interleaved;
+  if (config.interleavedRope)
+    interleaved = builder.getUnitAttr();
   return nn::RopeOp::create(builder, x.getType(), x, /*offset=*/Value(),
-                            builder.getI64IntegerAttr(1),
-                            builder.getF64FloatAttr(embedding.theta), scaling,
-                            /*frequencies=*/DenseF64ArrayAttr(), width,
-                            /*interleaved=*/UnitAttr(),
+                            builder.getI64IntegerAttr(1), theta, scaling,
+                            frequencies, width, interleaved,
                             /*inverse=*/UnitAttr(), nn::ZigzagAttr());
+}
+
+Value BlockBuilder::scaleRotated(Value x, double factor) {
+  SmallVector<Attribute> factors(config.headDim,
+                                 builder.getFloatAttr(element, 1.0));
+  std::fill_n(factors.begin(), config.rotaryWidth,
+              builder.getFloatAttr(element, factor));
+  auto type = RankedTensorType::get({config.headDim}, element);
+  Value row =
+      arith::ConstantOp::create(builder, DenseElementsAttr::get(type, factors));
+  return arith::MulFOp::create(builder, x, broadcastTo(row, x));
 }

@@ -14,15 +14,29 @@ using namespace tessera;
 static constexpr double kLatentNormEps = 1e-6;
 
 Value BlockBuilder::block(int64_t index, Value x) {
-  Value attended = attention(index, norm("ln1", x));
+  Value normal = config.preNorms ? norm("ln1", x) : x;
+  Value attended = attention(index, normal);
   if (config.postNorms)
     attended = norm("ln1_post", attended);
-  x = onResidualStream(arith::AddFOp::create(builder, x, attended));
-  Value normal = norm("ln2", x);
-  Value transformed = config.hasExperts(index) ? experts(normal) : mlp(normal);
+  if (config.parallelBlock) {
+    Value transformed = transform(index, normal);
+    return addTo(x, arith::AddFOp::create(builder, attended, transformed));
+  }
+  x = addTo(x, attended);
+  Value transformed = transform(index, config.preNorms ? norm("ln2", x) : x);
   if (config.postNorms)
     transformed = norm("ln2_post", transformed);
-  return onResidualStream(arith::AddFOp::create(builder, x, transformed));
+  return addTo(x, transformed);
+}
+
+Value BlockBuilder::transform(int64_t index, Value x) {
+  return config.hasExperts(index) ? experts(x) : mlp(x);
+}
+
+Value BlockBuilder::addTo(Value stream, Value x) {
+  if (config.residualFactor != 1.0)
+    x = scaleBy(x, config.residualFactor);
+  return onResidualStream(arith::AddFOp::create(builder, stream, x));
 }
 
 Value BlockBuilder::norm(StringRef name, Value x) {
@@ -39,7 +53,10 @@ Value BlockBuilder::norm(StringRef name, Value x, double epsilon) {
     gamma = arith::AddFOp::create(builder, gamma,
                                   arith::ConstantOp::create(builder, one));
   }
-  if (Value beta = parameter((name + ".beta").str()))
+  Value beta = parameter((name + ".beta").str());
+  if (config.norm == NormKind::LayerNoBeta)
+    beta = splat(gamma, 0.0);
+  if (beta)
     return nn::LayerNormOp::create(builder, x.getType(), x, gamma, beta, eps)
         .getResult();
   return nn::RMSNormOp::create(builder, x.getType(), x, gamma, eps).getResult();

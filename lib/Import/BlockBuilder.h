@@ -30,6 +30,12 @@ protected:
   /// Builds the block that `prefix` names, which is of the kind of a layer.
   mlir::Value block(int64_t index, mlir::Value x);
 
+  /// Builds the MLP or the experts of a layer.
+  mlir::Value transform(int64_t index, mlir::Value x);
+
+  /// Adds `x`, times the model's factor, to the residual stream.
+  mlir::Value addTo(mlir::Value stream, mlir::Value x);
+
   mlir::Value norm(llvm::StringRef name, mlir::Value x);
   mlir::Value norm(llvm::StringRef name, mlir::Value x, double epsilon);
   mlir::Value latentNorm(llvm::StringRef name, mlir::Value x);
@@ -75,8 +81,23 @@ private:
   // AttentionBuilder.cpp.
   mlir::Value attention(int64_t index, mlir::Value x);
 
+  /// Normalizes the heads of q or k as the model does.
+  mlir::Value headNorm(llvm::StringRef name, mlir::Value x);
+  /// Normalizes each head, with a gamma for each.
+  mlir::Value ownNorm(llvm::StringRef name, mlir::Value x);
+  /// Normalizes all heads as one row.
+  mlir::Value wholeNorm(llvm::StringRef name, mlir::Value x);
+
   mlir::Value attend(mlir::Value q, mlir::Value k, mlir::Value v,
                      mlir::IntegerAttr window, double scale);
+
+  /// Builds attention whose scores have a limit.
+  mlir::Value attendLimited(mlir::Value q, mlir::Value k, mlir::Value v,
+                            mlir::IntegerAttr window, double scale);
+
+  /// Returns which keys queries see, [seq, seq], with documents [batch, seq,
+  /// seq].
+  mlir::Value visibleKeys(mlir::IntegerAttr window);
 
   /// Keys of a head are a matmul of the latent, and elements with positions
   /// that are the same for all heads.
@@ -88,6 +109,9 @@ private:
 
   /// Rotates by the position in the sequence, dimension 1.
   mlir::Value rope(mlir::Value x, const RotaryEmbedding &embedding);
+
+  /// Multiplies the rotated elements of heads.
+  mlir::Value scaleRotated(mlir::Value x, double factor);
 
   // ExpertsBuilder.cpp.
   /// Returns the sum of the outputs of each token's experts, weighted by gates.

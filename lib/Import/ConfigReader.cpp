@@ -181,12 +181,31 @@ SmallVector<int64_t> ConfigReader::integers(StringRef key, int64_t least,
   return {};
 }
 
+std::vector<double> ConfigReader::positives(StringRef key, int64_t length) {
+  std::string expected =
+      "a list of " + std::to_string(length) + " positive numbers";
+  const json::Value *value = get(key, expected, /*required=*/true);
+  if (!value)
+    return {};
+  const json::Array *array = value->getAsArray();
+  std::vector<double> list;
+  for (size_t i = 0; array && i < array->size(); ++i)
+    if (std::optional<double> number = (*array)[i].getAsNumber();
+        number && *number > 0.0 && std::isfinite(*number))
+      list.push_back(*number);
+  if (array && list.size() == array->size() &&
+      static_cast<int64_t>(list.size()) == length)
+    return list;
+  wrong(key, expected, *value);
+  return {};
+}
+
 std::optional<ConfigReader> ConfigReader::nested(StringRef key) {
   const json::Value *value = find(key);
   if (!value)
     return std::nullopt;
   if (const json::Object *nested = value->getAsObject())
-    return ConfigReader(*nested, file, ignored, error,
+    return ConfigReader(*nested, file, use, ignored, error,
                         (path + key + ".").str());
   wrong(key, "an object or null", *value);
   return std::nullopt;

@@ -8,6 +8,7 @@
 #ifndef TESSERA_LIB_IMPORT_CONFIGREADER_H
 #define TESSERA_LIB_IMPORT_CONFIGREADER_H
 
+#include "tessera/Import/ModelConfig.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -49,9 +50,12 @@ class ConfigReader {
 public:
   /// Errors print `path` before keys: "rope_scaling.".
   ConfigReader(const llvm::json::Object &object, llvm::StringRef file,
-               IgnoredKeys &ignored, llvm::Error &error, std::string path = "")
-      : object(object), file(file), path(std::move(path)), ignored(ignored),
-        error(error) {}
+               ConfigUse use, IgnoredKeys &ignored, llvm::Error &error,
+               std::string path = "")
+      : use(use), object(object), file(file), path(std::move(path)),
+        ignored(ignored), error(error) {}
+
+  const ConfigUse use;
 
   void fail(llvm::StringRef key, const llvm::Twine &text);
 
@@ -91,6 +95,9 @@ public:
   /// absent.
   llvm::SmallVector<int64_t> integers(llvm::StringRef key, int64_t least,
                                       int64_t limit);
+
+  /// Reads a list of `length` numbers above 0; required.
+  std::vector<double> positives(llvm::StringRef key, int64_t length);
 
   /// Returns a reader of a nested object; none if it is absent.
   std::optional<ConfigReader> nested(llvm::StringRef key);

@@ -214,7 +214,10 @@ private:
                                       ids, Value(), IntegerAttr());
     if (options.train && config.paddingToken)
       x = keepRow(x, ids, *config.paddingToken);
-    return config.scaledEmbeddings ? scaleBy(x, std::sqrt(config.hidden)) : x;
+    double factor = config.embeddingFactor;
+    if (config.scaledEmbeddings)
+      factor *= std::sqrt(config.hidden);
+    return factor == 1.0 ? x : scaleBy(x, factor);
   }
 
   /// Returns `rows` without the gradient of the rows of one token.
@@ -232,8 +235,11 @@ private:
   /// Returns the logits of a normalized value of the residual stream.
   Value head(Value x) {
     locate("head");
-    return einsum("bsd,vd->bsv", x,
-                  values[config.tiedHead ? "wte" : "lm_head"]);
+    Value logits =
+        einsum("bsd,vd->bsv", x, values[config.tiedHead ? "wte" : "lm_head"]);
+    if (config.logitsFactor != 1.0)
+      logits = scaleBy(logits, config.logitsFactor);
+    return config.logitsCap == 0.0 ? logits : limit(logits, config.logitsCap);
   }
 
   /// Returns the mean loss, the sum of the tokens' losses, and the number of

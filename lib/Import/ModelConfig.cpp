@@ -35,21 +35,6 @@ namespace {
 /// Upper limit of the number of layers.
 constexpr int64_t kMaxLayers = 10000;
 
-/// Values of "layer_types": attention to all keys, or to a window.
-constexpr StringRef kLayerTypes[] = {"full_attention", "sliding_attention"};
-
-constexpr StringRef kRopeRead[] = {"factor",
-                                   "high_freq_factor",
-                                   "low_freq_factor",
-                                   "original_max_position_embeddings",
-                                   "rope_theta",
-                                   "rope_type",
-                                   "type"};
-
-constexpr StringRef kYarnRead[] = {"attention_factor", "beta_fast",
-                                   "beta_slow",        "mscale",
-                                   "mscale_all_dim",   "truncate"};
-
 /// Returns "gpt2" for "share/models/gpt2.json" and for "gpt2/config.json".
 std::string modelName(StringRef fileName) {
   StringRef stem = llvm::sys::path::stem(fileName);
@@ -60,167 +45,6 @@ std::string modelName(StringRef fileName) {
       stem = folder;
   }
   return stem.empty() ? "model" : stem.str();
-}
-
-/// Reads the number of rotated elements per head from the top level (older
-/// files) or from "rope_parameters".
-void readRotaryWidth(ConfigReader &reader, ModelConfig &config) {
-  constexpr StringRef key = "partial_rotary_factor";
-  const json::Value *value = reader.find(key);
-  if (!value)
-    return;
-  double factor = reader.positive(key);
-  auto width = static_cast<int64_t>(factor * double(config.headDim));
-  if (factor > 1.0 || width < 2 || width % 2 != 0)
-    reader.fail(key, "expects at most 1, and an even number of a head's " +
-                         Twine(config.headDim) + " elements, but got " +
-                         printShort(*value));
-  config.rotaryWidth = width < config.headDim ? width : 0;
-}
-
-/// Reads a number above 0, or 0 for none.
-double readOptional(ConfigReader &reader, StringRef key) {
-  const json::Value *value = reader.find(key);
-  bool isOff = !value || value->getAsNumber() == 0.0;
-  return isOff ? 0.0 : reader.positive(key);
-}
-
-/// Returns YaRN's factor for the magnitude of attention (Peng et al. 2023,
-/// section 3.4), with DeepSeek's multiple of the logarithm.
-double yarnMagnitude(double factor, double multiple) {
-  return factor <= 1.0 ? 1.0 : 0.1 * multiple * std::log(factor) + 1.0;
-}
-
-YarnScaling readYarn(ConfigReader &rope) {
-  YarnScaling yarn;
-  yarn.factor = rope.positive("factor");
-  yarn.betaFast = rope.positive("beta_fast", yarn.betaFast);
-  yarn.betaSlow = rope.positive("beta_slow", yarn.betaSlow);
-  yarn.originalContext = rope.size("original_max_position_embeddings");
-  if (!rope.boolean("truncate", true))
-    rope.fail("truncate", "expects true but got false");
-  double rotated = readOptional(rope, "mscale");
-  double all = readOptional(rope, "mscale_all_dim");
-  yarn.rotatedFactor = rotated != 0.0 && all != 0.0
-                           ? yarnMagnitude(yarn.factor, rotated) /
-                                 yarnMagnitude(yarn.factor, all)
-                           : yarnMagnitude(yarn.factor, 1.0);
-  yarn.rotatedFactor = rope.positive("attention_factor", yarn.rotatedFactor);
-  if (all != 0.0)
-    yarn.scoreFactor = std::pow(yarnMagnitude(yarn.factor, all), 2);
-  return yarn;
-}
-
-/// Reads "rope_scaling" or "rope_parameters" (newer files, which also have
-/// rope_theta there). A rope_type of "default" means no scaling.
-void readRope(const ModelFamily &family, ConfigReader &rope,
-              ModelConfig &config, RotaryEmbedding &embedding) {
-  // Older files say "type".
-  StringRef typeKey = rope.find("type") ? "type" : "rope_type";
-  if (rope.find("rope_type"))
-    typeKey = "rope_type";
-  constexpr StringRef kTypes[] = {"default", "linear", "llama3"};
-  constexpr StringRef kLatentTypes[] = {"default", "yarn"};
-  size_t type = rope.choice(typeKey, config.latent ? ArrayRef(kLatentTypes)
-                                                   : ArrayRef(kTypes));
-  constexpr StringRef partialKey[] = {"partial_rotary_factor"};
-  ArrayRef<StringRef> own;
-  if (config.latent)
-    own = kYarnRead;
-  else if (family.has(partialKey[0]))
-    own = partialKey;
-  rope.checkKeys({kRopeRead, own}, {}, "of rotary embeddings");
-  embedding.theta = rope.positive("rope_theta", embedding.theta);
-  readRotaryWidth(rope, config);
-  if (type == 0)
-    return;
-  if (config.latent) {
-    embedding.yarn = readYarn(rope);
-    return;
-  }
-  RopeScaling scaling;
-  scaling.factor = rope.positive("factor");
-  if (type == 2) {
-    scaling.lowFreqFactor = rope.positive("low_freq_factor");
-    scaling.highFreqFactor = rope.positive("high_freq_factor");
-    scaling.originalContext = rope.size("original_max_position_embeddings");
-    if (scaling.highFreqFactor <= scaling.lowFreqFactor)
-      rope.fail("high_freq_factor",
-                "expects more than low_freq_factor = " +
-                    printShort(json::Value(scaling.lowFreqFactor)) +
-                    " but got " +
-                    printShort(json::Value(scaling.highFreqFactor)));
-  }
-  embedding.scaling = scaling;
-}
-
-/// Keys of rotary embeddings in older files.
-struct OlderRope {
-  ConfigReader &file;
-  /// The keys of theta and of scaling; null if there are none.
-  StringRef thetaKey;
-  std::optional<ConfigReader> scaling;
-
-  /// Returns the number of `key` at the top level or in the scaling.
-  std::optional<double> find(StringRef key) const {
-    const json::Value *value = scaling ? scaling->find(key) : nullptr;
-    value = value ? value : file.find(key == "rope_theta" ? thetaKey : key);
-    return value ? value->getAsNumber() : std::nullopt;
-  }
-};
-
-/// Reads a newer file's rotary embeddings, `rope`. Fails if older keys of the
-/// same file contradict it.
-void readNewerRope(const ModelFamily &family, const OlderRope &older,
-                   ConfigReader &rope, ModelConfig &config,
-                   RotaryEmbedding &embedding) {
-  RotaryEmbedding before = embedding;
-  int64_t widthBefore = config.rotaryWidth;
-  embedding.scaling.reset();
-  embedding.yarn.reset();
-  readRope(family, rope, config, embedding);
-  auto expectSame = [&](StringRef key, StringRef olderKey, bool isSame) {
-    if (!isSame)
-      rope.fail(key, "expects what " + olderKey +
-                         " says, or only one of both, but they differ");
-  };
-  expectSame("rope_theta", older.thetaKey,
-             !older.find("rope_theta") || !rope.find("rope_theta") ||
-                 before.theta == embedding.theta);
-  expectSame("partial_rotary_factor", "another partial_rotary_factor",
-             !older.find("partial_rotary_factor") ||
-                 widthBefore == config.rotaryWidth);
-  expectSame("rope_type", "rope_scaling",
-             !older.scaling || (before.scaling == embedding.scaling &&
-                                before.yarn == embedding.yarn));
-}
-
-/// Reads the rotary embeddings of all layers. If window layers have their own,
-/// newer files have both in "rope_parameters", by the type of layer.
-void readRopes(const ModelFamily &family, ConfigReader &reader,
-               ModelConfig &config) {
-  config.rope.theta = reader.positive("rope_theta", config.rope.theta);
-  readRotaryWidth(reader, config);
-  OlderRope older{reader, "rope_theta", reader.nested("rope_scaling")};
-  if (older.scaling)
-    readRope(family, *older.scaling, config, config.rope);
-  std::optional<ConfigReader> ropes = reader.nested("rope_parameters");
-  if (!config.windowRope) {
-    if (ropes)
-      readNewerRope(family, older, *ropes, config, config.rope);
-    return;
-  }
-  OlderRope window{reader, "rope_local_base_freq", std::nullopt};
-  config.windowRope->theta =
-      reader.positive(window.thetaKey, config.windowRope->theta);
-  if (!ropes)
-    return;
-  ropes->checkKeys({kLayerTypes}, {}, "of rotary embeddings by layer_types");
-  RotaryEmbedding *embeddings[] = {&config.rope, &*config.windowRope};
-  const OlderRope *known[] = {&older, &window};
-  for (auto [type, embedding, said] : llvm::zip(kLayerTypes, embeddings, known))
-    if (std::optional<ConfigReader> rope = ropes->nested(type))
-      readNewerRope(family, *said, *rope, config, *embedding);
 }
 
 /// Reads the `padding_idx` of the published class's embedding. A negative one
@@ -240,20 +64,21 @@ void readPaddingToken(ConfigReader &reader, ModelConfig &config) {
 
 /// Returns which layers have a window, by the keys of the family.
 std::vector<bool> readWindowLayers(const ModelFamily &family,
-                                   ConfigReader &reader, int64_t layers) {
+                                   ConfigReader &reader,
+                                   const ModelConfig &config) {
   std::vector<bool> windows;
-  for (size_t type : reader.list("layer_types", kLayerTypes, layers))
+  for (size_t type : reader.list("layer_types", kLayerTypes, config.layers))
     windows.push_back(type == 1);
   if (!windows.empty())
     return windows;
   // Every layer except each `pattern`-th one, starting at layer `first`;
-  // without either key, all layers.
-  int64_t pattern = 0, first = 0;
+  // without either key, all layers or those of the defaults.
+  int64_t pattern = config.windowLayers.size(), first = 0;
   if (family.has("sliding_window_pattern"))
-    pattern = reader.size("sliding_window_pattern", 6);
+    pattern = reader.size("sliding_window_pattern", pattern);
   if (family.has("max_window_layers"))
     first = reader.count("max_window_layers", 28);
-  for (int64_t i = 0; i < layers; ++i)
+  for (int64_t i = 0; i < config.layers; ++i)
     windows.push_back(i >= first && (pattern == 0 || (i + 1) % pattern != 0));
   return windows;
 }
@@ -267,15 +92,15 @@ void readWindow(const ModelFamily &family, ConfigReader &reader,
     config.window = reader.size(key);
   if (!reader.boolean("use_sliding_window", !family.has("use_sliding_window")))
     config.window.reset();
-  std::vector<bool> layers = readWindowLayers(family, reader, config.layers);
-  bool isAsked = reader.find("layer_types") || config.windowRope;
+  std::vector<bool> layers = readWindowLayers(family, reader, config);
+  bool isAsked = reader.find("layer_types") || !config.windowLayers.empty();
   if (!config.window && isAsked && llvm::is_contained(layers, true))
     reader.fail(key, "expects a window for layers of sliding_attention but got "
                      "none");
   if (!llvm::is_contained(layers, true))
     config.window.reset();
-  if (config.window && llvm::is_contained(layers, false))
-    config.windowLayers = layers;
+  bool isMixed = config.window && llvm::is_contained(layers, false);
+  config.windowLayers = isMixed ? layers : std::vector<bool>();
 }
 
 /// Reads the numbers and widths of heads. A default of 0, or null, means that
@@ -417,10 +242,88 @@ void readExperts(const ModelFamily &family, ConfigReader &reader,
   experts.ffn = family.has("moe_intermediate_size")
                     ? reader.size("moe_intermediate_size", experts.ffn)
                     : config.ffn;
+  constexpr Activation kOfExperts[] = {Activation::GeluErf,
+                                       Activation::GeluTanh, Activation::Silu};
+  if (!llvm::is_contained(kOfExperts, config.activation))
+    reader.fail("hidden_act",
+                "expects a GELU or \"silu\" for experts but got " +
+                    printShort(*reader.find("hidden_act")));
   experts.normalizedGates =
       reader.boolean("norm_topk_prob", experts.normalizedGates);
   experts.denseLayers = readDenseLayers(family, reader, config.layers);
   readRouting(family, reader, experts);
+}
+
+/// An activation by its names in files.
+struct ActivationName {
+  StringRef name;
+  Activation activation;
+};
+constexpr ActivationName kActivations[] = {
+    {"gelu", Activation::GeluErf},
+    {"gelu_new", Activation::GeluTanh},
+    {"gelu_fast", Activation::GeluTanh},
+    {"gelu_pytorch_tanh", Activation::GeluTanh},
+    {"quick_gelu", Activation::QuickGelu},
+    {"relu", Activation::Relu},
+    {"relu2", Activation::Relu2},
+    {"silu", Activation::Silu},
+    {"swish", Activation::Silu}};
+
+Activation readActivation(ConfigReader &reader, StringRef key,
+                          Activation byDefault) {
+  SmallVector<StringRef> names;
+  for (const ActivationName &row : kActivations)
+    names.push_back(row.name);
+  if (!reader.find(key))
+    return byDefault;
+  return kActivations[reader.choice(key, names)].activation;
+}
+
+/// Reads which matmuls have a bias. `attention_bias` is that of q, k and v, and
+/// of the projection after attention where the family's classes have one.
+void readBiases(const ModelFamily &family, ConfigReader &reader,
+                ModelConfig &config) {
+  config.qkvBias = reader.boolean("attention_bias", config.qkvBias);
+  if (family.hasOutputBias)
+    config.outputBias = reader.boolean("attention_bias", config.outputBias);
+  config.qkvBias = reader.boolean("use_qkv_bias", config.qkvBias);
+  config.mlpBias = reader.boolean("mlp_bias", config.mlpBias);
+  for (bool *bias : {&config.qkvBias, &config.outputBias, &config.mlpBias})
+    *bias = reader.boolean("use_bias", *bias);
+}
+
+/// Reads a limit of scores or logits. A null is none, in place of the default.
+double readCap(ConfigReader &reader, StringRef key, double byDefault) {
+  return reader.isNull(key) ? 0.0
+         : reader.find(key) ? reader.positive(key)
+                            : byDefault;
+}
+
+/// Reads factors and limits of scores, of logits and of the residual stream.
+void readFactors(ConfigReader &reader, ModelConfig &config) {
+  config.scoreDivisor =
+      reader.positive("query_pre_attn_scalar", config.scoreDivisor);
+  if (reader.find("attention_multiplier"))
+    config.scoreFactor = reader.positive("attention_multiplier");
+  config.embeddingFactor =
+      reader.positive("embedding_multiplier", config.embeddingFactor);
+  config.residualFactor =
+      reader.positive("residual_multiplier", config.residualFactor);
+  config.logitsFactor = reader.positive("logit_scale", config.logitsFactor);
+  config.logitsFactor /= reader.positive("logits_scaling", 1.0);
+  config.scoreCap = readCap(reader, "attn_logit_softcapping", config.scoreCap);
+  config.logitsCap =
+      readCap(reader, "final_logit_softcapping", config.logitsCap);
+}
+
+/// Reads the norms and the form of blocks.
+void readBlocks(ConfigReader &reader, ModelConfig &config) {
+  for (StringRef key : {"use_qk_norm", "qk_layernorm"})
+    if (reader.boolean(key, false))
+      config.headNorms = HeadNorms::Own;
+  config.parallelBlock =
+      reader.boolean("use_parallel_residual", config.parallelBlock);
 }
 
 } // namespace
@@ -439,12 +342,8 @@ void tessera::readGPT2(const ModelFamily &, ConfigReader &reader,
   config.normEps = reader.positive("layer_norm_epsilon", config.normEps);
   config.initializerRange =
       reader.positive("initializer_range", config.initializerRange);
-  // "gelu_fast" and "gelu_pytorch_tanh" are other names of the tanh formula.
-  size_t activation =
-      reader.choice("activation_function",
-                    {"gelu_new", "gelu", "gelu_fast", "gelu_pytorch_tanh"}, 0);
   config.activation =
-      activation == 1 ? Activation::GeluErf : Activation::GeluTanh;
+      readActivation(reader, "activation_function", config.activation);
   config.tiedHead = reader.boolean("tie_word_embeddings", config.tiedHead);
   if (!reader.boolean("scale_attn_weights", true))
     config.scoreDivisor = 1.0;
@@ -464,18 +363,17 @@ void tessera::readDecoder(const ModelFamily &family, ConfigReader &reader,
     readHeads(reader, config);
   config.maxPositions =
       reader.size("max_position_embeddings", config.maxPositions);
-  config.normEps = reader.positive("rms_norm_eps", config.normEps);
+  config.normEps = reader.positive(family.epsKey, config.normEps);
   config.initializerRange =
       reader.positive("initializer_range", config.initializerRange);
-  // Each family has one activation, under several names.
-  reader.choice("hidden_act", {"silu", "swish"}, 0);
-  reader.choice("hidden_activation", {"gelu_pytorch_tanh", "gelu_new"}, 0);
+  config.activation = readActivation(
+      reader,
+      family.has("hidden_activation") ? "hidden_activation" : "hidden_act",
+      config.activation);
   config.tiedHead = reader.boolean("tie_word_embeddings", config.tiedHead);
-  config.qkvBias = reader.boolean("attention_bias", config.qkvBias);
-  config.outputBias = reader.boolean("attention_bias", config.outputBias);
-  config.mlpBias = reader.boolean("mlp_bias", config.mlpBias);
-  config.scoreDivisor =
-      reader.positive("query_pre_attn_scalar", config.scoreDivisor);
+  readBiases(family, reader, config);
+  readFactors(reader, config);
+  readBlocks(reader, config);
   if (config.experts)
     readExperts(family, reader, config);
   // The keys are two names of one number.
@@ -488,52 +386,6 @@ void tessera::readDecoder(const ModelFamily &family, ConfigReader &reader,
   readPaddingToken(reader, config);
   readRopes(family, reader, config);
   readWindow(family, reader, config);
-}
-
-bool RopeScaling::operator==(const RopeScaling &other) const {
-  return factor == other.factor && lowFreqFactor == other.lowFreqFactor &&
-         highFreqFactor == other.highFreqFactor &&
-         originalContext == other.originalContext;
-}
-
-bool YarnScaling::operator==(const YarnScaling &other) const {
-  auto fields = [](const YarnScaling &y) {
-    return std::tie(y.factor, y.betaFast, y.betaSlow, y.originalContext,
-                    y.rotatedFactor, y.scoreFactor);
-  };
-  return fields(*this) == fields(other);
-}
-
-bool RotaryEmbedding::operator==(const RotaryEmbedding &other) const {
-  return theta == other.theta && scaling == other.scaling && yarn == other.yarn;
-}
-
-std::vector<double> RotaryEmbedding::listFrequencies(int64_t width) const {
-  assert(!scaling && "expects frequencies that YaRN stretches, or none");
-  int64_t pairs = width / 2;
-  // The index of the pair that makes so many turns in the original context.
-  auto indexOf = [&](double turns) {
-    return double(width) *
-           std::log(double(yarn->originalContext) / (turns * 2 * M_PI)) /
-           (2 * std::log(theta));
-  };
-  double first = 0.0, last = 0.0;
-  if (yarn) {
-    first = std::max(std::floor(indexOf(yarn->betaFast)), 0.0);
-    last = std::min(std::ceil(indexOf(yarn->betaSlow)), double(width - 1));
-    // The published code keeps the denominator from 0 so.
-    last += first == last ? 0.001 : 0.0;
-  }
-  std::vector<double> frequencies(pairs);
-  for (auto [i, frequency] : llvm::enumerate(frequencies)) {
-    frequency = std::pow(theta, -2.0 * double(i) / double(width));
-    if (!yarn)
-      continue;
-    double stretched =
-        std::clamp((double(i) - first) / (last - first), 0.0, 1.0);
-    frequency *= stretched / yarn->factor + (1.0 - stretched);
-  }
-  return frequencies;
 }
 
 bool LatentAttention::operator==(const LatentAttention &other) const {
@@ -556,20 +408,24 @@ bool MixtureOfExperts::operator==(const MixtureOfExperts &other) const {
 
 bool ModelConfig::operator==(const ModelConfig &other) const {
   auto fields = [](const ModelConfig &c) {
-    return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
-                    c.kvHeads, c.headDim, c.ffn, c.maxPositions,
-                    c.positionTable, c.rope, c.windowRope, c.latent,
-                    c.predictionModules, c.predictionLayer, c.rotaryWidth,
-                    c.window, c.windowLayers, c.norm, c.normEps,
-                    c.initializerRange, c.scaledResidualInit, c.activation,
-                    c.gatedMlp, c.experts, c.tiedHead, c.qkvBias, c.outputBias,
-                    c.mlpBias, c.headNorms, c.postNorms, c.paddingToken,
-                    c.scaledEmbeddings, c.scoreDivisor, c.scaleByInverseLayer);
+    return std::tie(
+        c.name, c.family, c.vocab, c.hidden, c.layers, c.heads, c.kvHeads,
+        c.headDim, c.ffn, c.maxPositions, c.positionTable, c.rope, c.windowRope,
+        c.latent, c.predictionModules, c.predictionLayer, c.rotaryWidth,
+        c.interleavedRope, c.window, c.windowLayers, c.norm, c.normEps,
+        c.initializerRange, c.scaledResidualInit, c.activation, c.gatedMlp,
+        c.experts, c.tiedHead, c.qkvBias, c.outputBias, c.mlpBias, c.headNorms,
+        c.preNorms, c.postNorms, c.parallelBlock, c.paddingToken,
+        c.scaledEmbeddings, c.embeddingFactor, c.residualFactor, c.logitsFactor,
+        c.scoreDivisor, c.scoreFactor, c.scoreCap, c.logitsCap,
+        c.scaleByInverseLayer);
   };
   return fields(*this) == fields(other);
 }
 
 double ModelConfig::attentionScale() const {
+  if (scoreFactor != 0.0)
+    return scoreFactor;
   return (rope.yarn ? rope.yarn->scoreFactor : 1.0) /
          std::sqrt(scoreDivisor > 0 ? scoreDivisor : double(headDim));
 }
@@ -588,8 +444,7 @@ bool ModelConfig::hasExperts(int64_t layer) const {
 
 llvm::Expected<ModelConfig>
 tessera::parseModelConfig(StringRef text, StringRef fileName,
-                          ArrayRef<StringRef> ignoredKeys,
-                          WeightFormats formats) {
+                          ArrayRef<StringRef> ignoredKeys, ConfigUse use) {
   llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return llvm::createStringError(fileName + ": " +
@@ -601,7 +456,7 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
 
   llvm::Error error = llvm::Error::success();
   IgnoredKeys ignored{ignoredKeys, {}};
-  ConfigReader reader(*object, fileName, ignored, error);
+  ConfigReader reader(*object, fileName, use, ignored, error);
   ArrayRef<ModelFamily> families = getModelFamilies();
   SmallVector<StringRef> types;
   for (const ModelFamily &family : families)
@@ -611,11 +466,11 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
   if (error)
     return std::move(error);
   const ModelFamily &family = families[index];
-  bool takesAll = formats == WeightFormats::All;
+  bool takesAll = use == ConfigUse::Price;
   ArrayRef<StringRef> format = kWeightFormat;
   reader.checkKeys(
-      {family.keys, family.ownKeys, family.ignored, getCommonIgnoredKeys(),
-       takesAll ? format : ArrayRef<StringRef>()},
+      {family.keys, family.ownKeys, family.epsKey, family.ignored,
+       getCommonIgnoredKeys(), takesAll ? format : ArrayRef<StringRef>()},
       {family.off, kMustBeOff, takesAll ? ArrayRef<StringRef>() : format},
       "of model_type " + family.type);
   ModelConfig config = family.makeDefaults();
@@ -635,10 +490,10 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
 
 llvm::Expected<ModelConfig>
 tessera::readModelConfig(StringRef path, ArrayRef<StringRef> ignoredKeys,
-                         WeightFormats formats) {
+                         ConfigUse use) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError(
         path + ": cannot be read: " + buffer.getError().message());
-  return parseModelConfig((*buffer)->getBuffer(), path, ignoredKeys, formats);
+  return parseModelConfig((*buffer)->getBuffer(), path, ignoredKeys, use);
 }

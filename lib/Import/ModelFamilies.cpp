@@ -122,7 +122,6 @@ constexpr StringRef kDecoderRead[] = {"head_dim",
                                       "num_hidden_layers",
                                       "num_key_value_heads",
                                       "pad_token_id",
-                                      "rms_norm_eps",
                                       "rope_parameters",
                                       "rope_scaling",
                                       "rope_theta",
@@ -144,24 +143,70 @@ constexpr StringRef kQwenOff[] = {"use_mrope"};
 
 constexpr StringRef kMistralRead[] = {"hidden_act", "sliding_window"};
 
-/// The original number of positions has no effect without rope scaling.
-constexpr StringRef kPhi3Read[] = {"hidden_act", "partial_rotary_factor",
-                                   "sliding_window"};
+constexpr StringRef kPhi3Read[] = {"hidden_act",
+                                   "original_max_position_embeddings",
+                                   "partial_rotary_factor", "sliding_window"};
 constexpr StringRef kPhi3Ignored[] = {"attention_dropout", "embd_pdrop",
-                                      "original_max_position_embeddings",
                                       "resid_pdrop"};
 constexpr StringRef kPhi3Off[] = {"attention_bias"};
 
-constexpr StringRef kGemma3Read[] = {
-    "attention_bias",        "hidden_activation",    "layer_types",
-    "query_pre_attn_scalar", "rope_local_base_freq", "sliding_window",
-    "sliding_window_pattern"};
+constexpr StringRef kGemma2Read[] = {"attention_bias",
+                                     "attn_logit_softcapping",
+                                     "final_logit_softcapping",
+                                     "hidden_activation",
+                                     "layer_types",
+                                     "query_pre_attn_scalar",
+                                     "sliding_window"};
+constexpr StringRef kGemma3Read[] = {"attention_bias",
+                                     "attn_logit_softcapping",
+                                     "final_logit_softcapping",
+                                     "hidden_activation",
+                                     "layer_types",
+                                     "query_pre_attn_scalar",
+                                     "rope_local_base_freq",
+                                     "sliding_window",
+                                     "sliding_window_pattern"};
+/// Files also have other names of hidden_activation and sliding_window, which
+/// the published class does not read.
+constexpr StringRef kGemma2Ignored[] = {"attention_dropout",
+                                        "cache_implementation", "hidden_act",
+                                        "sliding_window_size"};
 /// layer_types decides if a file also has _sliding_window_pattern.
 constexpr StringRef kGemma3Ignored[] = {
     "_sliding_window_pattern", "attention_dropout", "cache_implementation"};
-constexpr StringRef kGemma3Off[] = {"attn_logit_softcapping",
-                                    "final_logit_softcapping",
-                                    "use_bidirectional_attention"};
+constexpr StringRef kGemmaOff[] = {"use_bidirectional_attention"};
+
+constexpr StringRef kOlmo2Read[] = {"attention_bias", "hidden_act"};
+constexpr StringRef kGraniteRead[] = {
+    "attention_bias",     "attention_multiplier", "embedding_multiplier",
+    "hidden_act",         "logits_scaling",       "mlp_bias",
+    "residual_multiplier"};
+constexpr StringRef kCohereRead[] = {"attention_bias", "hidden_act",
+                                     "logit_scale", "use_qk_norm"};
+constexpr StringRef kCohereIgnored[] = {"attention_dropout",
+                                        "model_max_length"};
+constexpr StringRef kStableLMRead[] = {"hidden_act", "partial_rotary_factor",
+                                       "qk_layernorm", "use_parallel_residual",
+                                       "use_qkv_bias"};
+constexpr StringRef kStableLMIgnored[] = {"attention_dropout",
+                                          "hidden_dropout"};
+/// Heads are hidden_size / num_attention_heads wide.
+constexpr StringRef kStableLMOff[] = {"head_dim"};
+constexpr StringRef kStarcoder2Read[] = {"hidden_act", "sliding_window",
+                                         "use_bias"};
+/// Of these the published class reads the dropout alone.
+constexpr StringRef kStarcoder2Ignored[] = {"activation_function",
+                                            "attention_dropout",
+                                            "attention_softmax_in_fp32",
+                                            "embedding_dropout",
+                                            "layer_norm_epsilon",
+                                            "mlp_type",
+                                            "norm_type",
+                                            "residual_dropout",
+                                            "scale_attention_softmax_in_fp32",
+                                            "scale_attn_weights"};
+constexpr StringRef kGlm4Read[] = {"attention_bias", "hidden_act",
+                                   "partial_rotary_factor"};
 
 constexpr StringRef kMixtralRead[] = {"hidden_act", "num_experts_per_tok",
                                       "num_local_experts", "sliding_window"};
@@ -256,7 +301,7 @@ ModelConfig makeQwen3() {
   config.family = "qwen3";
   config.headDim = 128;
   config.qkvBias = false;
-  config.headNorms = true;
+  config.headNorms = HeadNorms::Shared;
   return config;
 }
 
@@ -287,13 +332,100 @@ ModelConfig makeGemma3() {
   config.rope.theta = 1e6;
   config.windowRope = RotaryEmbedding();
   config.window = 4096;
+  config.windowLayers = {true, true, true, true, true, false};
   config.norm = NormKind::RMSPlusOne;
   config.activation = Activation::GeluTanh;
   config.tiedHead = true;
-  config.headNorms = config.postNorms = true;
+  config.headNorms = HeadNorms::Shared;
+  config.postNorms = true;
   config.paddingToken = 0;
   config.scaledEmbeddings = true;
   config.scoreDivisor = 256;
+  return config;
+}
+
+ModelConfig makeGemma2() {
+  ModelConfig config = makeGemma3();
+  config.family = "gemma2";
+  config.maxPositions = 8192;
+  config.rope.theta = 1e4;
+  config.windowRope.reset();
+  config.windowLayers = {true, false};
+  config.headNorms = HeadNorms::None;
+  config.scoreCap = 50.0;
+  config.logitsCap = 30.0;
+  return config;
+}
+
+ModelConfig makeOlmo2() {
+  ModelConfig config = makeLlama();
+  config.family = "olmo2";
+  config.normEps = 1e-5;
+  config.preNorms = false;
+  config.postNorms = true;
+  config.headNorms = HeadNorms::Whole;
+  config.paddingToken = 1;
+  return config;
+}
+
+ModelConfig makeGranite() {
+  ModelConfig config = makeLlama();
+  config.family = "granite";
+  config.scoreFactor = 1.0;
+  return config;
+}
+
+ModelConfig makeCohere() {
+  ModelConfig config = makeLlama();
+  config.family = "cohere";
+  config.maxPositions = 8192;
+  config.rope.theta = 5e5;
+  config.interleavedRope = true;
+  config.norm = NormKind::LayerNoBeta;
+  config.normEps = 1e-5;
+  config.parallelBlock = true;
+  config.logitsFactor = 0.0625;
+  config.tiedHead = true;
+  config.paddingToken = 0;
+  return config;
+}
+
+ModelConfig makeStableLM() {
+  ModelConfig config = makeLlama();
+  config.family = "stablelm";
+  config.maxPositions = 4096;
+  config.kvHeads = 32;
+  config.norm = NormKind::Layer;
+  config.normEps = 1e-5;
+  return config;
+}
+
+ModelConfig makeStarcoder2() {
+  ModelConfig config = makeLlama();
+  config.family = "starcoder2";
+  config.maxPositions = 4096;
+  config.kvHeads = 2;
+  config.norm = NormKind::Layer;
+  config.normEps = 1e-5;
+  config.initializerRange = 0.018042;
+  config.activation = Activation::GeluTanh;
+  config.gatedMlp = false;
+  config.tiedHead = true;
+  config.qkvBias = config.outputBias = config.mlpBias = true;
+  return config;
+}
+
+ModelConfig makeGlm4() {
+  ModelConfig config = makeLlama();
+  config.family = "glm4";
+  config.maxPositions = 131072;
+  config.kvHeads = 2;
+  config.headDim = 128;
+  config.normEps = 1.5625e-7;
+  config.interleavedRope = true;
+  config.qkvBias = true;
+  config.postNorms = true;
+  config.paddingToken = 151329;
   return config;
 }
 
@@ -315,7 +447,7 @@ ModelConfig makeQwen3Moe() {
   config.family = "qwen3_moe";
   config.maxPositions = 32768;
   config.kvHeads = 4;
-  config.headNorms = true;
+  config.headNorms = HeadNorms::Shared;
   config.window = 4096;
   config.experts = MixtureOfExperts();
   config.experts->experts = 128;
@@ -391,8 +523,53 @@ constexpr ModelFamily kFamilies[] = {
      readDecoder},
     {"phi3", kDecoderRead, kPhi3Read, kPhi3Ignored, kPhi3Off, makePhi3,
      readDecoder},
-    {"gemma3_text", kDecoderRead, kGemma3Read, kGemma3Ignored, kGemma3Off,
+    {"gemma2", kDecoderRead, kGemma2Read, kGemma2Ignored, kGemmaOff, makeGemma2,
+     readDecoder},
+    {"gemma3_text", kDecoderRead, kGemma3Read, kGemma3Ignored, kGemmaOff,
      makeGemma3, readDecoder},
+    {"olmo2",
+     kDecoderRead,
+     kOlmo2Read,
+     kDropoutIgnored,
+     {},
+     makeOlmo2,
+     readDecoder},
+    {"granite",
+     kDecoderRead,
+     kGraniteRead,
+     kDropoutIgnored,
+     {},
+     makeGranite,
+     readDecoder},
+    {"cohere",
+     kDecoderRead,
+     kCohereRead,
+     kCohereIgnored,
+     {},
+     makeCohere,
+     readDecoder,
+     "layer_norm_eps"},
+    {"stablelm", kDecoderRead, kStableLMRead, kStableLMIgnored, kStableLMOff,
+     makeStableLM, readDecoder, "layer_norm_eps", /*hasOutputBias=*/true,
+     /*rotaryFactor=*/0.25},
+    {"starcoder2",
+     kDecoderRead,
+     kStarcoder2Read,
+     kStarcoder2Ignored,
+     {},
+     makeStarcoder2,
+     readDecoder,
+     "norm_epsilon"},
+    {"glm4",
+     kDecoderRead,
+     kGlm4Read,
+     kDropoutIgnored,
+     {},
+     makeGlm4,
+     readDecoder,
+     "rms_norm_eps",
+     /*hasOutputBias=*/false,
+     /*rotaryFactor=*/0.5},
     {"mixtral", kDecoderRead, kMixtralRead, kExpertsIgnored, kExpertsOff,
      makeMixtral, readDecoder},
     {"qwen3_moe", kDecoderRead, kQwen3MoeRead, kExpertsIgnored, kExpertsOff,

@@ -16,6 +16,10 @@
 
 namespace tessera {
 
+/// Values of "layer_types": attention to all keys, or to a window.
+inline constexpr llvm::StringRef kLayerTypes[] = {"full_attention",
+                                                  "sliding_attention"};
+
 struct ModelFamily {
   /// The value of `model_type`.
   llvm::StringRef type;
@@ -30,6 +34,12 @@ struct ModelFamily {
   /// Reads the file into a config that has the defaults.
   void (*read)(const ModelFamily &family, ConfigReader &reader,
                ModelConfig &config);
+  /// The key of what norms add to a variance, of rotary decoders.
+  llvm::StringRef epsKey = "rms_norm_eps";
+  /// "attention_bias" is also that of the projection after attention.
+  bool hasOutputBias = true;
+  /// The default of "partial_rotary_factor".
+  double rotaryFactor = 1.0;
 
   /// True if this is one of its own keys.
   bool has(llvm::StringRef key) const;
@@ -47,6 +57,11 @@ void readGPT2(const ModelFamily &family, ConfigReader &reader,
               ModelConfig &config);
 void readDecoder(const ModelFamily &family, ConfigReader &reader,
                  ModelConfig &config);
+
+/// Reads the rotary embeddings of all layers, after all sizes of the model. Of
+/// a price nothing is read.
+void readRopes(const ModelFamily &family, ConfigReader &reader,
+               ModelConfig &config);
 
 } // namespace tessera
 

@@ -31,6 +31,8 @@ enum class Layout {
   OutIn,
   /// [out, in], where "out" is heads: of each head a row for each parameter.
   HeadsIn,
+  /// The same dimensions, of a vector for each head.
+  Heads,
 };
 
 /// The tensor of a parameter. Several parameters of a block may share one: they
@@ -75,6 +77,9 @@ constexpr Row kDecoder[] = {
     {"lm_head", "lm_head.weight"},
     {"ln1.gamma", "input_layernorm.weight"},
     {"ln2.gamma", "post_attention_layernorm.weight"},
+    {"ln_f.beta", "model.norm.bias"},
+    {"ln1.beta", "input_layernorm.bias"},
+    {"ln2.beta", "post_attention_layernorm.bias"},
     {"attn.wq", "self_attn.q_proj.weight", Layout::OutIn},
     {"attn.wk", "self_attn.k_proj.weight", Layout::OutIn},
     {"attn.wv", "self_attn.v_proj.weight", Layout::OutIn},
@@ -139,10 +144,42 @@ constexpr Row kPhi3[] = {
     {"mlp.w_up", "mlp.gate_up_proj.weight", Layout::OutIn},
 };
 
-constexpr Row kGemma3[] = {
+constexpr Row kGemma[] = {
     {"ln1_post.gamma", "post_attention_layernorm.weight"},
     {"ln2.gamma", "pre_feedforward_layernorm.weight"},
     {"ln2_post.gamma", "post_feedforward_layernorm.weight"},
+};
+
+constexpr Row kOlmo2[] = {
+    {"ln1_post.gamma", "post_attention_layernorm.weight"},
+    {"ln2_post.gamma", "post_feedforward_layernorm.weight"},
+};
+
+constexpr Row kCohere[] = {
+    {"attn.q_norm.gamma", "self_attn.q_norm.weight", Layout::Heads},
+    {"attn.k_norm.gamma", "self_attn.k_norm.weight", Layout::Heads},
+};
+
+/// A file has a tensor for each head.
+constexpr Row kStableLM[] = {
+    {"attn.q_norm.gamma", "self_attn.q_layernorm.norms.*.weight",
+     Layout::Heads},
+    {"attn.k_norm.gamma", "self_attn.k_layernorm.norms.*.weight",
+     Layout::Heads},
+};
+
+constexpr Row kStarcoder2[] = {
+    {"mlp.w1", "mlp.c_fc.weight", Layout::OutIn},
+    {"mlp.b1", "mlp.c_fc.bias"},
+    {"mlp.w2", "mlp.c_proj.weight", Layout::OutIn},
+    {"mlp.b2", "mlp.c_proj.bias"},
+};
+
+constexpr Row kGlm4[] = {
+    {"ln1_post.gamma", "post_self_attn_layernorm.weight"},
+    {"ln2_post.gamma", "post_mlp_layernorm.weight"},
+    {"mlp.w_gate", "mlp.gate_up_proj.weight", Layout::OutIn},
+    {"mlp.w_up", "mlp.gate_up_proj.weight", Layout::OutIn},
 };
 
 struct Names {
@@ -159,7 +196,14 @@ constexpr Names kNames[] = {
     {"qwen3", "model.layers.", {}, kDecoder},
     {"mistral", "model.layers.", {}, kDecoder},
     {"phi3", "model.layers.", kPhi3, kDecoder},
-    {"gemma3_text", "model.layers.", kGemma3, kDecoder},
+    {"gemma2", "model.layers.", kGemma, kDecoder},
+    {"gemma3_text", "model.layers.", kGemma, kDecoder},
+    {"olmo2", "model.layers.", kOlmo2, kDecoder},
+    {"granite", "model.layers.", {}, kDecoder},
+    {"cohere", "model.layers.", kCohere, kDecoder},
+    {"stablelm", "model.layers.", kStableLM, kDecoder},
+    {"starcoder2", "model.layers.", kStarcoder2, kDecoder},
+    {"glm4", "model.layers.", kGlm4, kDecoder},
     {"mixtral", "model.layers.", kMixtral, kDecoder},
     {"qwen3_moe", "model.layers.", kQwen3Moe, kDecoder},
     {"deepseek_v2", "model.layers.", kDeepSeek, kDecoder},
@@ -266,12 +310,15 @@ private:
     size_t inputs = countInputs(parameter);
     int64_t in = product(dims.take_front(inputs));
     int64_t out = outs.lookup(source.tensor);
+    const Row &row = *find(parameter).first;
     if (inputs == 0) {
-      source.shape = {out};
-      source.strides = stridesOf(dims, 1);
+      source.shape.assign(1, out);
+      if (row.layout == Layout::Heads)
+        source.shape.assign(dims.begin(), dims.end());
+      source.strides.assign(isSpread(row), 0);
+      llvm::append_range(source.strides, stridesOf(dims, 1));
       return;
     }
-    const Row &row = *find(parameter).first;
     bool isOutIn = row.layout != Layout::InOut;
     source.shape = {isOutIn ? out : in, isOutIn ? in : out};
     source.offset *= isOutIn ? in : 1;

@@ -58,11 +58,13 @@ public:
 
 private:
   void block(int64_t layer) {
-    norm("ln1");
+    if (config.preNorms)
+      norm("ln1");
     attention();
     if (config.postNorms)
       norm("ln1_post");
-    norm("ln2");
+    if (config.preNorms && !config.parallelBlock)
+      norm("ln2");
     config.hasExperts(layer) ? experts() : mlp();
     if (config.postNorms)
       norm("ln2_post");
@@ -115,18 +117,36 @@ private:
     }
     if (config.outputBias)
       bias("attn.bo", {embed});
-    if (config.headNorms) {
+    headNorms();
+  }
+
+  void headNorms() {
+    switch (config.headNorms) {
+    case HeadNorms::None:
+      return;
+    case HeadNorms::Shared:
       norm("attn.q_norm", headDim);
       norm("attn.k_norm", headDim);
+      return;
+    case HeadNorms::Own:
+      gamma("attn.q_norm", {{"heads", config.heads}, headDim});
+      gamma("attn.k_norm", {heads, headDim});
+      return;
+    case HeadNorms::Whole:
+      gamma("attn.q_norm", {heads, perHead, headDim});
+      gamma("attn.k_norm", {heads, headDim});
+      return;
     }
   }
 
   void mlp() {
     if (!config.gatedMlp) {
       weight("mlp.w1", {embed, ffn});
-      bias("mlp.b1", {ffn});
+      if (config.mlpBias)
+        bias("mlp.b1", {ffn});
       weight("mlp.w2", {ffn, embed}, residualStddev);
-      bias("mlp.b2", {embed});
+      if (config.mlpBias)
+        bias("mlp.b2", {embed});
       return;
     }
     gatedMlp("mlp", ffn);
@@ -162,12 +182,16 @@ private:
 
   void norm(StringRef name) { norm(name, embed); }
   void norm(StringRef name, Dim width) {
-    add((name + ".gamma").str(), {width},
+    gamma(name, {width});
+    if (config.norm == NormKind::Layer)
+      add((name + ".beta").str(), {width}, ParameterInit::Zeros, 0.0);
+  }
+
+  void gamma(StringRef name, std::initializer_list<Dim> dims) {
+    add((name + ".gamma").str(), dims,
         config.norm == NormKind::RMSPlusOne ? ParameterInit::Zeros
                                             : ParameterInit::Ones,
         0.0);
-    if (config.norm == NormKind::Layer)
-      add((name + ".beta").str(), {width}, ParameterInit::Zeros, 0.0);
   }
 
   void weight(StringRef name, std::initializer_list<Dim> dims) {

@@ -98,8 +98,33 @@ Value TensorBuilder::activate(Activation activation, Value x) {
     return nn::GeluOp::create(builder, x, nn::GeluKind::Erf);
   case Activation::GeluTanh:
     return nn::GeluOp::create(builder, x, nn::GeluKind::Tanh);
+  case Activation::QuickGelu: {
+    constexpr double kSlope = 1.702;
+    return scaleBy(nn::SiluOp::create(builder, scaleBy(x, kSlope)),
+                   1.0 / kSlope);
+  }
+  case Activation::Relu:
+    return relu(x);
+  case Activation::Relu2: {
+    Value y = relu(x);
+    return arith::MulFOp::create(builder, y, y);
+  }
   case Activation::Silu:
     return nn::SiluOp::create(builder, x);
   }
   llvm_unreachable("an Activation");
+}
+
+Value TensorBuilder::relu(Value x) {
+  Value zero = splat(x, 0.0);
+  Value isBelow =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::OLE, x, zero);
+  return arith::SelectOp::create(builder, isBelow, zero, x);
+}
+
+Value TensorBuilder::limit(Value x, double cap) {
+  Value most = splat(x, cap);
+  Value ratio = arith::DivFOp::create(builder, x, most);
+  return arith::MulFOp::create(builder, math::TanhOp::create(builder, ratio),
+                               most);
 }

@@ -51,6 +51,12 @@ protected:
 
   mlir::Value activate(Activation activation, mlir::Value x);
 
+  /// Builds a select, since a maximum has another gradient at 0.
+  mlir::Value relu(mlir::Value x);
+
+  /// Builds cap tanh(x / cap), which is below `cap`.
+  mlir::Value limit(mlir::Value x, double cap);
+
   /// The type of parameters and activations.
   const mlir::Type element;
   mlir::ImplicitLocOpBuilder builder;

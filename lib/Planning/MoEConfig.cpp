@@ -41,7 +41,7 @@ llvm::Expected<MoEConfig> tessera::makeMoEConfig(const ModelConfig &model) {
   config.heads = model.heads;
   config.kvHeads = model.kvHeads;
   config.headDim = model.headDim;
-  config.headNorms = model.headNorms;
+  config.headNorms = model.headNorms != HeadNorms::None;
   if (model.latent) {
     config.queryRank = model.latent->queryRank;
     config.kvRank = model.latent->rank;

@@ -16,7 +16,7 @@ static constexpr int64_t kMostHeadElements = 256;
 llvm::Expected<Subject>
 Subject::readFile(llvm::StringRef path,
                   llvm::ArrayRef<llvm::StringRef> ignoredKeys) {
-  auto config = readModelConfig(path, ignoredKeys, WeightFormats::All);
+  auto config = readModelConfig(path, ignoredKeys, ConfigUse::Price);
   if (!config)
     return config.takeError();
   Subject subject;

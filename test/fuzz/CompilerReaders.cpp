@@ -141,7 +141,7 @@ void makePlan(const ModelConfig &model, const ExecutedPlan &plan,
 //===----------------------------------------------------------------------===//
 
 bool readModel(const std::string &text) {
-  auto config = parseModelConfig(text, "config.json", {}, WeightFormats::All);
+  auto config = parseModelConfig(text, "config.json", {}, ConfigUse::Price);
   if (!isRead(config))
     return false;
   if (config->experts) {

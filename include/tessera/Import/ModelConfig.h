@@ -25,12 +25,18 @@
 
 namespace tessera {
 
-/// The activation function between the two halves of an MLP.
-enum class Activation { GeluErf, GeluTanh, Silu };
+/// The activation function between the two halves of an MLP. QuickGelu is
+/// x * sigmoid(1.702 x), Relu2 the square of Relu.
+enum class Activation { GeluErf, GeluTanh, QuickGelu, Relu, Relu2, Silu };
 
-/// The formula of a norm; only layer norms have a beta. RMSPlusOne multiplies
-/// by 1 + gamma.
-enum class NormKind { Layer, RMS, RMSPlusOne };
+/// The formula of a norm; only Layer has a beta. RMSPlusOne multiplies by
+/// 1 + gamma.
+enum class NormKind { Layer, LayerNoBeta, RMS, RMSPlusOne };
+
+/// Norms of q and k before positions are applied: of each head with one gamma
+/// for all, of each head with a gamma of its own (a layer norm without beta),
+/// or of all heads at once.
+enum class HeadNorms { None, Shared, Own, Whole };
 
 /// Stretching of rotary frequencies, by Llama 3's rule or, without an original
 /// context, of all frequencies by one factor: see #nn.rope_scaling.
@@ -52,6 +58,8 @@ struct YarnScaling {
   double factor = 1.0;
   double betaFast = 32.0;
   double betaSlow = 1.0;
+  /// The interpolation begins and ends at an integer index.
+  bool truncated = true;
   /// Positions that the model was trained on before stretching.
   int64_t originalContext = 0;
   /// Multiplies the rotated elements of q and of k.
@@ -62,15 +70,46 @@ struct YarnScaling {
   bool operator==(const YarnScaling &other) const;
 };
 
+/// LongRoPE (Ding et al. 2024): each frequency is divided by a factor of its
+/// own, by one list in sequences of up to `originalContext` positions and by
+/// another in longer ones.
+struct LongScaling {
+  std::vector<double> shortFactors;
+  std::vector<double> longFactors;
+  int64_t originalContext = 0;
+  /// Multiplies the rotated elements of q and of k.
+  double rotatedFactor = 1.0;
+
+  bool operator==(const LongScaling &other) const;
+};
+
+/// NTK scaling by length: theta grows with the positions of a sequence beyond
+/// `originalContext`.
+struct DynamicScaling {
+  double factor = 1.0;
+  int64_t originalContext = 0;
+
+  bool operator==(const DynamicScaling &other) const;
+};
+
 /// Rotary position embeddings of q and k. It is stretched by one rule at most.
 struct RotaryEmbedding {
   double theta = 10000.0;
   std::optional<RopeScaling> scaling;
   std::optional<YarnScaling> yarn;
+  std::optional<LongScaling> longScaling;
+  std::optional<DynamicScaling> dynamic;
 
+  /// True if a list alone says the frequencies; otherwise theta and `scaling`
+  /// do.
+  bool needsList() const { return yarn || longScaling || dynamic; }
   /// Returns the angle per position of each pair of `width` elements, in
-  /// radians. Expects no `scaling`.
-  std::vector<double> listFrequencies(int64_t width) const;
+  /// radians, in sequences of `positions`. Expects no `scaling`.
+  std::vector<double> listFrequencies(int64_t width, int64_t positions) const;
+  /// The factor of the rotated elements of q and of k.
+  double rotatedFactor() const;
+  /// True if both are stretched by the same rule.
+  bool isStretchedLike(const RotaryEmbedding &other) const;
 
   bool operator==(const RotaryEmbedding &other) const;
 };
@@ -161,6 +200,8 @@ struct ModelConfig {
   std::optional<LatentAttention> latent;
   /// Number of leading elements of a head that are rotated; 0 for all.
   int64_t rotaryWidth = 0;
+  /// Neighbours are rotated as a pair, not elements of the two halves.
+  bool interleavedRope = false;
 
   /// Keys that a query sees in a window layer: its own and those before it.
   std::optional<int64_t> window;
@@ -191,20 +232,36 @@ struct ModelConfig {
   bool qkvBias = true;
   bool outputBias = true;
   bool mlpBias = true;
-  /// Each head's q and k are normalized before positions are applied.
-  bool headNorms = false;
-  /// Additional norms after attention and after the MLP, before the residual
-  /// add.
+  HeadNorms headNorms = HeadNorms::None;
+  /// Norms before attention and before the MLP, and norms after them, before
+  /// the residual add.
+  bool preNorms = true;
   bool postNorms = false;
+  /// Attention and MLP have the same input, one norm, and are added at once.
+  bool parallelBlock = false;
   /// The token whose row of the embedding table gets no gradient from lookups.
   std::optional<int64_t> paddingToken;
   /// Embeddings are multiplied by sqrt(hidden).
   bool scaledEmbeddings = false;
+  /// Factors of embeddings, of what attention and MLP add to the residual
+  /// stream, and of logits.
+  double embeddingFactor = 1.0;
+  double residualFactor = 1.0;
+  double logitsFactor = 1.0;
   /// Scores are divided by the root of this number; 0 for headDim.
   double scoreDivisor = 0.0;
+  /// The factor of scores; 0: scoreDivisor says it.
+  double scoreFactor = 0.0;
+  /// Limits of scores and of logits: x becomes c tanh(x / c); 0: there is none.
+  double scoreCap = 0.0;
+  double logitsCap = 0.0;
   /// Scores are also divided by layer + 1.
   bool scaleByInverseLayer = false;
 
+  /// Number of elements of a head that are rotated, without latents.
+  int64_t rotatedElements() const {
+    return rotaryWidth ? rotaryWidth : headDim;
+  }
   /// Query heads per key/value head.
   int64_t headsPerGroup() const { return heads / kvHeads; }
   /// The factor of attention's scores, without scaleByInverseLayer.
@@ -221,13 +278,13 @@ struct ModelConfig {
 /// its published class; sizes are 0.
 ModelConfig getFamilyDefaults(llvm::StringRef modelType);
 
-/// The formats of a checkpoint's weights that a reader of its config accepts.
-enum class WeightFormats {
-  /// Floats of 16 bits at least, which a graph's parameters are read from.
-  Floats,
-  /// All, `quantization_config` too: for a price, which no file of weights
-  /// changes.
-  All
+/// The use of a config.
+enum class ConfigUse {
+  /// A graph, whose parameters are floats of 16 bits at least.
+  Graph,
+  /// A price, which neither a `quantization_config` nor rotary frequencies
+  /// change.
+  Price
 };
 
 /// Parses `text`, the content of the file `fileName` (used in errors and for
@@ -240,13 +297,13 @@ enum class WeightFormats {
 llvm::Expected<ModelConfig>
 parseModelConfig(llvm::StringRef text, llvm::StringRef fileName,
                  llvm::ArrayRef<llvm::StringRef> ignoredKeys = {},
-                 WeightFormats formats = WeightFormats::Floats);
+                 ConfigUse use = ConfigUse::Graph);
 
 /// Reads and parses a file; fails also if the file cannot be read.
 llvm::Expected<ModelConfig>
 readModelConfig(llvm::StringRef path,
                 llvm::ArrayRef<llvm::StringRef> ignoredKeys = {},
-                WeightFormats formats = WeightFormats::Floats);
+                ConfigUse use = ConfigUse::Graph);
 
 /// The initial value of a parameter.
 enum class ParameterInit { Zeros, Ones, Normal };
@@ -270,9 +327,10 @@ struct Parameter {
   llvm::SmallVector<int64_t, 4> shape;
   /// A name for each dimension: "vocab", "embed", "positions", "ffn",
   /// "kv_heads", "q_per_kv" (query heads of one key/value head), "head_dim",
-  /// "experts", "scores" (of a router, one for each expert), "q_latent",
-  /// "kv_latent", "rope_dim" (the elements of k with positions), "embed_pair"
-  /// (an embedding and a value of the residual stream).
+  /// "heads" (all query heads), "experts", "scores" (of a router, one for each
+  /// expert), "q_latent", "kv_latent", "rope_dim" (the elements of k with
+  /// positions), "embed_pair" (an embedding and a value of the residual
+  /// stream).
   llvm::SmallVector<llvm::StringRef, 4> dims;
   ParameterInit init = ParameterInit::Zeros;
   /// Standard deviation, for Normal.

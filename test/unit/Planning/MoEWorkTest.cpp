@@ -46,7 +46,7 @@ std::string qwenText() {
 
 MoEConfig parse(const std::string &text) {
   return llvm::cantFail(makeMoEConfig(llvm::cantFail(
-      parseModelConfig(text, "model.json", {}, WeightFormats::All))));
+      parseModelConfig(text, "model.json", {}, ConfigUse::Price))));
 }
 
 cost::ExecutedPlan plan(int64_t dp, int64_t ep, int64_t tp = 1) {
