@@ -15,6 +15,14 @@ using namespace tessera;
 /// it.
 static constexpr double kSigmoidSumEps = 1e-20;
 
+/// Returns the op's name of an activation that experts may have.
+static nn::Activation activationOf(Activation activation) {
+  if (activation == Activation::Silu)
+    return nn::Activation::Silu;
+  return activation == Activation::GeluErf ? nn::Activation::GeluErf
+                                           : nn::Activation::GeluTanh;
+}
+
 Value BlockBuilder::experts(Value x) {
   const MixtureOfExperts &mixture = *config.experts;
   locate("moe");
@@ -52,7 +60,7 @@ Value BlockBuilder::experts(Value x) {
       nn::ExpertsOp::create(builder, TypeRange{x.getType()}, x, ids, gates,
                             parameter("moe.w_gate"), parameter("moe.w_up"),
                             parameter("moe.w_down"), /*offset=*/Value(),
-                            nn::Activation::Silu, mixture.experts)
+                            activationOf(config.activation), mixture.experts)
           .getResult();
   return mixture.sharedExperts
              ? arith::AddFOp::create(builder, y, gatedMlp("moe.shared", x))

@@ -157,15 +157,10 @@ constexpr StringRef kGemma2Read[] = {"attention_bias",
                                      "layer_types",
                                      "query_pre_attn_scalar",
                                      "sliding_window"};
-constexpr StringRef kGemma3Read[] = {"attention_bias",
-                                     "attn_logit_softcapping",
-                                     "final_logit_softcapping",
-                                     "hidden_activation",
-                                     "layer_types",
-                                     "query_pre_attn_scalar",
-                                     "rope_local_base_freq",
-                                     "sliding_window",
-                                     "sliding_window_pattern"};
+constexpr StringRef kGemma3Read[] = {
+    "attention_bias", "final_logit_softcapping", "hidden_activation",
+    "layer_types",    "query_pre_attn_scalar",   "rope_local_base_freq",
+    "sliding_window", "sliding_window_pattern"};
 /// Files also have other names of hidden_activation and sliding_window, which
 /// the published class does not read.
 constexpr StringRef kGemma2Ignored[] = {"attention_dropout",
@@ -174,7 +169,9 @@ constexpr StringRef kGemma2Ignored[] = {"attention_dropout",
 /// layer_types decides if a file also has _sliding_window_pattern.
 constexpr StringRef kGemma3Ignored[] = {
     "_sliding_window_pattern", "attention_dropout", "cache_implementation"};
-constexpr StringRef kGemmaOff[] = {"use_bidirectional_attention"};
+constexpr StringRef kGemma2Off[] = {"use_bidirectional_attention"};
+constexpr StringRef kGemma3Off[] = {"attn_logit_softcapping",
+                                    "use_bidirectional_attention"};
 
 constexpr StringRef kOlmo2Read[] = {"attention_bias", "hidden_act"};
 constexpr StringRef kGraniteRead[] = {
@@ -523,9 +520,9 @@ constexpr ModelFamily kFamilies[] = {
      readDecoder},
     {"phi3", kDecoderRead, kPhi3Read, kPhi3Ignored, kPhi3Off, makePhi3,
      readDecoder},
-    {"gemma2", kDecoderRead, kGemma2Read, kGemma2Ignored, kGemmaOff, makeGemma2,
-     readDecoder},
-    {"gemma3_text", kDecoderRead, kGemma3Read, kGemma3Ignored, kGemmaOff,
+    {"gemma2", kDecoderRead, kGemma2Read, kGemma2Ignored, kGemma2Off,
+     makeGemma2, readDecoder},
+    {"gemma3_text", kDecoderRead, kGemma3Read, kGemma3Ignored, kGemma3Off,
      makeGemma3, readDecoder},
     {"olmo2",
      kDecoderRead,

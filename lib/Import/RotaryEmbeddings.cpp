@@ -185,6 +185,10 @@ private:
     yarn.betaFast = rope.positive("beta_fast", yarn.betaFast);
     yarn.betaSlow = rope.positive("beta_slow", yarn.betaSlow);
     yarn.truncated = rope.boolean("truncate", yarn.truncated);
+    // The published classes do not look for it there.
+    if (!yarn.truncated && config.windowRope)
+      rope.fail("truncate", "expects true of rotary embeddings by layer_types "
+                            "but got false");
     double rotated = readOptional(rope, "mscale");
     double all = readOptional(rope, "mscale_all_dim");
     yarn.rotatedFactor = rotated != 0.0 && all != 0.0
