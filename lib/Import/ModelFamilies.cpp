@@ -146,9 +146,11 @@ constexpr StringRef kMistralRead[] = {"hidden_act", "sliding_window"};
 constexpr StringRef kPhi3Read[] = {"hidden_act",
                                    "original_max_position_embeddings",
                                    "partial_rotary_factor", "sliding_window"};
+/// Files of Phi 4 have some of these, which the published class does not read.
 constexpr StringRef kPhi3Ignored[] = {"attention_dropout", "embd_pdrop",
+                                      "full_attn_mod", "interpolate_factor",
                                       "resid_pdrop"};
-constexpr StringRef kPhi3Off[] = {"attention_bias"};
+constexpr StringRef kPhi3Off[] = {"attention_bias", "lm_head_bias", "mlp_bias"};
 
 constexpr StringRef kGemma2Read[] = {"attention_bias",
                                      "attn_logit_softcapping",

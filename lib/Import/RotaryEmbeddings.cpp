@@ -28,33 +28,40 @@ constexpr StringRef kContextKey = "original_max_position_embeddings";
 /// The original context of families that have its key at the top level.
 constexpr int64_t kDefaultContext = 4096;
 
-/// Keys of all kinds of rotary embeddings.
+/// Keys of all kinds of rotary embeddings, and of some.
 constexpr StringRef kRopeRead[] = {
-    "attention_factor", "beta_fast",        "beta_slow",
-    "factor",           "high_freq_factor", "long_factor",
-    "low_freq_factor",  "mscale",           "mscale_all_dim",
-    kContextKey,        "rope_theta",       "rope_type",
-    "short_factor",     "truncate",         "type"};
+    "factor",    "high_freq_factor", "low_freq_factor",
+    kContextKey, "rope_theta",       "rope_type",
+    "type"};
+constexpr StringRef kYarnRead[] = {"attention_factor", "beta_fast",
+                                   "beta_slow",        "mscale",
+                                   "mscale_all_dim",   "truncate"};
+constexpr StringRef kLongRead[] = {"attention_factor", "long_factor",
+                                   "short_factor"};
 
 /// The rule by which frequencies are stretched.
-enum class RopeKind { Default, Linear, Dynamic, Yarn, LongRope, Llama3 };
+enum class RopeRule { Default, Linear, Dynamic, Yarn, LongRope, Llama3 };
 
 /// A value of "rope_type".
-struct RopeName {
+struct RopeKind {
   StringRef name;
-  RopeKind kind;
+  RopeRule rule;
+  /// The keys that the others do not have.
+  ArrayRef<StringRef> keys = {};
 };
-constexpr RopeName kRopes[] = {
-    {"default", RopeKind::Default},   {"linear", RopeKind::Linear},
-    {"dynamic", RopeKind::Dynamic},   {"yarn", RopeKind::Yarn},
-    {"longrope", RopeKind::LongRope}, {"llama3", RopeKind::Llama3}};
-constexpr RopeName kLatentRopes[] = {{"default", RopeKind::Default},
-                                     {"yarn", RopeKind::Yarn}};
+constexpr RopeKind kRopes[] = {{"default", RopeRule::Default},
+                               {"linear", RopeRule::Linear},
+                               {"dynamic", RopeRule::Dynamic},
+                               {"yarn", RopeRule::Yarn, kYarnRead},
+                               {"longrope", RopeRule::LongRope, kLongRead},
+                               {"llama3", RopeRule::Llama3}};
+constexpr RopeKind kLatentRopes[] = {{"default", RopeRule::Default},
+                                     {"yarn", RopeRule::Yarn, kYarnRead}};
 /// Names of LongRoPE in families with the original context at the top level.
-constexpr RopeName kLongRopes[] = {{"default", RopeKind::Default},
-                                   {"longrope", RopeKind::LongRope},
-                                   {"su", RopeKind::LongRope},
-                                   {"yarn", RopeKind::LongRope}};
+constexpr RopeKind kLongRopes[] = {{"default", RopeRule::Default},
+                                   {"longrope", RopeRule::LongRope, kLongRead},
+                                   {"su", RopeRule::LongRope, kLongRead},
+                                   {"yarn", RopeRule::LongRope, kLongRead}};
 
 /// Reads the number of rotated elements per head from the top level (older
 /// files) or from "rope_parameters".
@@ -91,46 +98,47 @@ public:
         embedding(embedding) {}
 
   void read() {
-    RopeKind kind = readKind();
+    const RopeKind &kind = readKind();
     constexpr StringRef partialKey[] = {kPartialKey};
-    rope.checkKeys({kRopeRead, family.has(kPartialKey) ? ArrayRef(partialKey)
-                                                       : ArrayRef<StringRef>()},
+    ArrayRef<StringRef> partial = partialKey;
+    rope.checkKeys({kRopeRead, kind.keys,
+                    family.has(kPartialKey) ? partial : ArrayRef<StringRef>()},
                    {}, "of rotary embeddings");
     embedding.theta = rope.positive("rope_theta", embedding.theta);
     readRotaryWidth(rope, config);
-    switch (kind) {
-    case RopeKind::Default:
+    switch (kind.rule) {
+    case RopeRule::Default:
       return;
-    case RopeKind::Linear:
-    case RopeKind::Llama3:
-      embedding.scaling = readScaling(kind == RopeKind::Llama3);
+    case RopeRule::Linear:
+    case RopeRule::Llama3:
+      embedding.scaling = readScaling(kind.rule == RopeRule::Llama3);
       return;
-    case RopeKind::Dynamic:
+    case RopeRule::Dynamic:
       embedding.dynamic = readDynamic();
       return;
-    case RopeKind::Yarn:
+    case RopeRule::Yarn:
       embedding.yarn = readYarn();
       return;
-    case RopeKind::LongRope:
+    case RopeRule::LongRope:
       embedding.longScaling = readLongScaling();
       return;
     }
   }
 
 private:
-  RopeKind readKind() {
+  const RopeKind &readKind() {
     // Older files say "type".
     StringRef key =
         rope.find("type") && !rope.find("rope_type") ? "type" : "rope_type";
-    ArrayRef<RopeName> kinds = kRopes;
+    ArrayRef<RopeKind> kinds = kRopes;
     if (config.latent)
       kinds = kLatentRopes;
     else if (family.has(kContextKey))
       kinds = kLongRopes;
     SmallVector<StringRef> names;
-    for (const RopeName &kind : kinds)
+    for (const RopeKind &kind : kinds)
       names.push_back(kind.name);
-    return kinds[rope.choice(key, names)].kind;
+    return kinds[rope.choice(key, names)];
   }
 
   /// Reads the positions that the model was trained on before stretching.

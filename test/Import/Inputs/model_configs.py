@@ -2,10 +2,11 @@
 
     model_configs.py TESSERA MODELS FOLDER
 
-A case is a model of share/models and the keys that it changes. `tessera verify` interprets the graph,
-and its gradients by one step of SGD at a large rate. Its parameters are put where their nn.source says
-into a file of weights, from which transformers must take all tensors and miss none. Logits differ by at most 1e-5 of the
-largest, gradients by 1e-4. Prints a line for each case."""
+A case is a model of share/models and the keys that it changes. `tessera verify` interprets its graph,
+and its gradients by one step of SGD at a large rate. The parameters are put where their nn.source
+says into a file of weights: transformers must find all tensors there, and no other. Logits differ by
+at most 1e-5 of the largest, gradients by 1e-4; those of experts, which transformers keeps under other
+names, are not compared. Prints a line for each case."""
 
 import concurrent.futures
 import json

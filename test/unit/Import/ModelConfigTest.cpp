@@ -8,73 +8,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Import/ModelConfig.h"
-
+#include "Configs.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "gtest/gtest.h"
-
-#include <map>
+#include <cmath>
 
 using namespace tessera;
 using llvm::StringRef;
 
 namespace {
-
-/// A small model of each family with `extra` (", \"key\": value") added.
-std::string gpt2(StringRef extra = "") {
-  return (R"({"model_type": "gpt2", "vocab_size": 11, "n_positions": 7,)"
-          R"( "n_embd": 6, "n_layer": 2, "n_head": 3)" +
-          extra + "}")
-      .str();
-}
-std::string llama(StringRef extra = "") {
-  return (R"({"model_type": "llama", "vocab_size": 11, "hidden_size": 16,)"
-          R"( "intermediate_size": 20, "num_hidden_layers": 2,)"
-          R"( "num_attention_heads": 4)" +
-          extra + "}")
-      .str();
-}
-
-/// The keys of llama with another model_type.
-std::string decoder(StringRef type, StringRef extra = "") {
-  std::string text = llama(extra);
-  return text.replace(text.find("llama"), 5, type.str());
-}
-
-std::string gemma(StringRef extra = "") {
-  return decoder(
-      "gemma3_text",
-      (R"(, "num_key_value_heads": 2, "head_dim": 4)" + extra).str());
-}
-
-ModelConfig read(StringRef text, StringRef file = "m.json") {
-  llvm::Expected<ModelConfig> config = parseModelConfig(text, file);
-  if (config)
-    return *config;
-  ADD_FAILURE() << llvm::toString(config.takeError());
-  return {};
-}
-
-/// The error, or "" if there is none.
-std::string errorOf(StringRef text) {
-  llvm::Expected<ModelConfig> config = parseModelConfig(text, "m.json");
-  return config ? "" : llvm::toString(config.takeError());
-}
-
-std::vector<std::string> namesOf(const ModelConfig &config) {
-  std::vector<std::string> names;
-  for (const Parameter &parameter : listParameters(config))
-    names.push_back(parameter.name);
-  return names;
-}
-
-Parameter find(const ModelConfig &config, StringRef name) {
-  for (const Parameter &parameter : listParameters(config))
-    if (parameter.name == name)
-      return parameter;
-  ADD_FAILURE() << "no parameter " << name.str();
-  return {};
-}
 
 TEST(ModelConfig, gpt2_defaults_are_those_of_the_published_class) {
   ModelConfig expected;
@@ -236,7 +177,7 @@ TEST(ModelConfig, qwen3_is_a_llama_with_norms_of_heads) {
   ModelConfig expected = read(llama(R"(, "head_dim": 128)"));
   expected.family = "qwen3";
   expected.maxPositions = 32768;
-  expected.headNorms = true;
+  expected.headNorms = HeadNorms::Shared;
   EXPECT_EQ(config, expected);
   EXPECT_TRUE(read(decoder("qwen3", R"(, "num_key_value_heads": 2,
       "attention_bias": true)"))
@@ -306,7 +247,8 @@ TEST(ModelConfig, gemma3_defaults_are_those_of_the_published_class) {
   ModelConfig config = read(gemma());
   EXPECT_EQ(config.norm, NormKind::RMSPlusOne);
   EXPECT_EQ(config.activation, Activation::GeluTanh);
-  EXPECT_TRUE(config.headNorms && config.postNorms && config.scaledEmbeddings);
+  EXPECT_EQ(config.headNorms, HeadNorms::Shared);
+  EXPECT_TRUE(config.postNorms && config.scaledEmbeddings);
   EXPECT_TRUE(config.tiedHead);
   EXPECT_EQ(config.attentionScale(), 1.0 / 16);
   EXPECT_EQ(config.rope.theta, 1e6);
@@ -332,11 +274,148 @@ TEST(ModelConfig, gemma3_has_rotary_embeddings_by_type_of_layer) {
             config);
 }
 
+TEST(ModelConfig, activations_have_the_names_of_transformers) {
+  std::pair<StringRef, Activation> names[] = {
+      {"gelu", Activation::GeluErf},
+      {"gelu_new", Activation::GeluTanh},
+      {"gelu_fast", Activation::GeluTanh},
+      {"quick_gelu", Activation::QuickGelu},
+      {"relu", Activation::Relu},
+      {"relu2", Activation::Relu2},
+      {"swish", Activation::Silu}};
+  for (auto [name, activation] : names) {
+    EXPECT_EQ(
+        read(llama((R"(, "hidden_act": ")" + name + "\"").str())).activation,
+        activation);
+    EXPECT_EQ(read(gpt2((R"(, "activation_function": ")" + name + "\"").str()))
+                  .activation,
+              activation);
+  }
+}
+
+TEST(ModelConfig, yarn_keys_are_read) {
+  // The original context is by default the file's.
+  YarnScaling yarn = *read(llama(R"(, "max_position_embeddings": 64,
+      "rope_scaling": {"rope_type": "yarn", "factor": 4.0})"))
+                          .rope.yarn;
+  EXPECT_EQ(yarn.originalContext, 64);
+  EXPECT_EQ(yarn.betaFast, 32.0);
+  EXPECT_TRUE(yarn.truncated);
+  EXPECT_DOUBLE_EQ(yarn.rotatedFactor, 0.1 * std::log(4.0) + 1.0);
+  // A null factor is the quotient of the contexts.
+  ModelConfig config = read(llama(R"(, "max_position_embeddings": 64,
+      "rope_scaling": {"type": "yarn", "factor": null, "truncate": false,
+      "original_max_position_embeddings": 8, "attention_factor": 2.0,
+      "mscale_all_dim": 1.0, "beta_slow": 0.5})"));
+  EXPECT_EQ(config.rope.yarn->factor, 8.0);
+  EXPECT_EQ(config.rope.yarn->betaSlow, 0.5);
+  EXPECT_FALSE(config.rope.yarn->truncated);
+  EXPECT_EQ(config.rope.rotatedFactor(), 2.0);
+  // Scores have no factor but DeepSeek's.
+  EXPECT_EQ(config.attentionScale(), 0.5);
+}
+
+TEST(ModelConfig, frequencies_depend_on_the_length_of_sequences) {
+  RotaryEmbedding rope = read(llama(R"(, "max_position_embeddings": 64,
+      "rope_scaling": {"type": "longrope", "short_factor": [1.0, 2.0],
+      "long_factor": [4.0, 8.0], "original_max_position_embeddings": 16})"))
+                             .rope;
+  EXPECT_EQ(rope.listFrequencies(4, 16), (std::vector<double>{1.0, 0.005}));
+  EXPECT_EQ(rope.listFrequencies(4, 17), (std::vector<double>{0.25, 0.00125}));
+  EXPECT_DOUBLE_EQ(rope.rotatedFactor(),
+                   std::sqrt(1 + std::log(4.0) / std::log(16.0)));
+  rope = read(llama(R"(, "max_position_embeddings": 16, "rope_theta": 100.0,
+      "rope_scaling": {"type": "dynamic", "factor": 3.0})"))
+             .rope;
+  EXPECT_EQ(rope.rotatedFactor(), 1.0);
+  EXPECT_EQ(rope.listFrequencies(4, 16), (std::vector<double>{1.0, 0.1}));
+  // Theta grows by (3 * 32 / 16 - 2)^(4 / 2).
+  EXPECT_DOUBLE_EQ(rope.listFrequencies(4, 32)[1], 0.1 / 4);
+}
+
+TEST(ModelConfig, phi3_has_the_original_context_at_the_top_level) {
+  for (StringRef type : {"longrope", "su", "yarn"}) {
+    ModelConfig config = read(decoder(
+        "phi3", (R"(, "original_max_position_embeddings": 8, "rope_scaling": {
+            "short_factor": [1, 1], "long_factor": [2, 2], "type": ")" +
+                 type + "\"}")
+                    .str()));
+    ASSERT_TRUE(config.rope.longScaling);
+    EXPECT_EQ(config.rope.longScaling->originalContext, 8);
+  }
+}
+
+TEST(ModelConfig, a_price_takes_any_rope) {
+  std::string text = llama(R"(, "rope_theta": "?", "rope_scaling": {
+      "rope_type": "flux", "waves": 3}, "rope_parameters": [])");
+  EXPECT_NE(errorOf(text), "");
+  llvm::Expected<ModelConfig> config =
+      parseModelConfig(text, "m.json", {}, ConfigUse::Price);
+  ASSERT_TRUE(bool(config)) << llvm::toString(config.takeError());
+  EXPECT_EQ(*config, read(llama()));
+}
+
+TEST(ModelConfig, gemma2_limits_scores_and_logits) {
+  std::string sizes = R"(, "num_key_value_heads": 2, "head_dim": 4)";
+  ModelConfig config = read(decoder("gemma2", sizes));
+  EXPECT_EQ(config.scoreCap, 50.0);
+  EXPECT_EQ(config.logitsCap, 30.0);
+  EXPECT_EQ(config.windowOf(0), 4096);
+  EXPECT_EQ(config.windowOf(1), std::nullopt);
+  config = read(decoder("gemma2", sizes + R"(, "attn_logit_softcapping": null,
+      "final_logit_softcapping": 5.0)"));
+  EXPECT_EQ(config.scoreCap, 0.0);
+  EXPECT_EQ(config.logitsCap, 5.0);
+  EXPECT_EQ(read(gemma(R"(, "final_logit_softcapping": 5.0)")).logitsCap, 5.0);
+}
+
+TEST(ModelConfig, granite_has_factors) {
+  ModelConfig config = read(decoder("granite"));
+  EXPECT_EQ(config.attentionScale(), 1.0);
+  config = read(decoder("granite", R"(, "attention_multiplier": 0.3,
+      "embedding_multiplier": 12, "residual_multiplier": 0.5,
+      "logits_scaling": 8.0)"));
+  EXPECT_EQ(config.attentionScale(), 0.3);
+  EXPECT_EQ(config.embeddingFactor, 12.0);
+  EXPECT_EQ(config.residualFactor, 0.5);
+  EXPECT_EQ(config.logitsFactor, 0.125);
+}
+
+TEST(ModelConfig, biases_are_those_of_the_published_classes) {
+  auto biases = [](const ModelConfig &config) {
+    return std::string(config.qkvBias ? "q" : "") +
+           (config.outputBias ? "o" : "") + (config.mlpBias ? "m" : "");
+  };
+  std::string sizes = R"(, "num_key_value_heads": 2)";
+  EXPECT_EQ(biases(read(decoder("glm4", sizes))), "q");
+  EXPECT_EQ(
+      biases(read(decoder("glm4", sizes + R"(, "attention_bias": true)"))),
+      "q");
+  EXPECT_EQ(biases(read(decoder("starcoder2", sizes))), "qom");
+  EXPECT_EQ(
+      biases(read(decoder("starcoder2", sizes + R"(, "use_bias": false)"))),
+      "");
+  EXPECT_EQ(biases(read(decoder("stablelm", sizes + R"(, "use_qkv_bias": true,
+      "partial_rotary_factor": 0.5)"))),
+            "q");
+  EXPECT_EQ(biases(read(decoder("olmo2", R"(, "attention_bias": true)"))),
+            "qo");
+}
+
 TEST(ModelConfig, the_name_is_the_files_or_its_folders) {
   EXPECT_EQ(read(gpt2(), "share/models/tiny.json").name, "tiny");
   EXPECT_EQ(read(gpt2(), "hub/my-model/config.json").name, "my-model");
   EXPECT_EQ(read(gpt2(), "config.json").name, "config");
   EXPECT_EQ(read(gpt2(), "./config.json").name, "config");
+}
+
+TEST(ModelConfig, an_unknown_family_is_an_error_with_the_nearest_one) {
+  StringRef bert = R"({"model_type": "bert"})",
+            qwen = R"({"model_type": "qwen"})";
+  EXPECT_TRUE(
+      StringRef(errorOf(bert)).ends_with("\"deepseek_v3\" but got \"bert\""));
+  EXPECT_TRUE(StringRef(errorOf(qwen))
+                  .ends_with("but got \"qwen\"; did you mean 'qwen2'?"));
 }
 
 TEST(ModelConfig, errors_name_file_key_expected_and_got) {
@@ -345,19 +424,11 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
   } cases[] = {
       {"[1]", "m.json: expects a JSON object but got [1]"},
       {"{}", "m.json: key 'model_type': expects \"gpt2\", \"llama\", "
-             "\"qwen2\", \"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", "
-             "\"mixtral\", \"qwen3_moe\", \"deepseek_v2\" or \"deepseek_v3\" "
-             "but got nothing: it is missing"},
-      {R"({"model_type": "bert"})",
-       "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\", "
-       "\"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", \"mixtral\", "
-       "\"qwen3_moe\", \"deepseek_v2\" or \"deepseek_v3\" but got \"bert\""},
-      {R"({"model_type": "qwen"})",
-       "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\", "
-       "\"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", \"mixtral\", "
-       "\"qwen3_moe\", \"deepseek_v2\" or \"deepseek_v3\" but got \"qwen\"; "
-       "did "
-       "you mean 'qwen2'?"},
+             "\"qwen2\", \"qwen3\", \"mistral\", \"phi3\", \"gemma2\", "
+             "\"gemma3_text\", \"olmo2\", \"granite\", \"cohere\", "
+             "\"stablelm\", \"starcoder2\", \"glm4\", \"mixtral\", "
+             "\"qwen3_moe\", \"deepseek_v2\" or \"deepseek_v3\" but got "
+             "nothing: it is missing"},
       {gpt2(R"(, "n_embed": 3)"), "m.json: key 'n_embed': unknown key of "
                                   "model_type gpt2; did you mean 'n_embd'?"},
       {decoder("qwen2", R"(, "mlp_bias": false)"),
@@ -390,15 +461,18 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
        "-1"},
       {gpt2(R"(, "tie_word_embeddings": 1)"),
        "m.json: key 'tie_word_embeddings': expects true or false but got 1"},
-      {gpt2(R"(, "activation_function": "relu")"),
-       "m.json: key 'activation_function': expects \"gelu_new\", \"gelu\", "
-       "\"gelu_fast\" or \"gelu_pytorch_tanh\" but got \"relu\""},
+      {gpt2(R"(, "activation_function": "mish")"),
+       "m.json: key 'activation_function': expects \"gelu\", \"gelu_new\", "
+       "\"gelu_fast\", \"gelu_pytorch_tanh\", \"quick_gelu\", \"relu\", "
+       "\"relu2\", \"silu\" or \"swish\" but got \"mish\""},
       {gpt2(R"(, "add_cross_attention": true)"),
        "m.json: key 'add_cross_attention': expects null, false or nothing (it "
        "is not supported) but got true"},
-      {llama(R"(, "hidden_act": "gelu")"),
-       "m.json: key 'hidden_act': expects \"silu\" or \"swish\" but got "
-       "\"gelu\""},
+      {decoder("mixtral",
+               R"(, "hidden_act": "relu", "num_key_value_heads": 4)"),
+       "m.json: key 'hidden_act': expects a GELU or \"silu\" for experts but "
+       "got "
+       "\"relu\""},
       {llama(R"(, "num_key_value_heads": 3)"),
        "m.json: key 'num_attention_heads': expects a multiple of "
        "num_key_value_heads = 3 but got 4"},
@@ -411,8 +485,33 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
        "nothing: it is missing"},
       {decoder("phi3", R"(, "rope_scaling": {"type": "longrope",
                           "long_factor": [1.0], "short_factor": [1.0]})"),
-       "m.json: key 'rope_scaling.type': expects \"default\", \"linear\" or "
-       "\"llama3\" but got \"longrope\""},
+       "m.json: key 'rope_scaling.short_factor': expects a list of 2 positive "
+       "numbers but got [1]"},
+      {decoder("phi3", R"(, "rope_scaling": {"type": "linear", "factor": 2})"),
+       "m.json: key 'rope_scaling.type': expects \"default\", \"longrope\", "
+       "\"su\" or \"yarn\" but got \"linear\""},
+      {llama(R"(, "rope_scaling": {"type": "dynamic", "factor": 2.0},
+                  "head_dim": 2)"),
+       "m.json: key 'rope_scaling.rope_type': expects more than 2 rotated "
+       "elements of a head for \"dynamic\" but got 2"},
+      {llama(R"(, "rope_scaling": {"type": "longrope", "short_factor": [1, -1],
+                  "long_factor": [1, 1]})"),
+       "m.json: key 'rope_scaling.short_factor': expects a list of 2 positive "
+       "numbers but got [1,-1]"},
+      {gemma(R"(, "rope_scaling": {"type": "yarn", "factor": 2.0,
+                  "truncate": false})"),
+       "m.json: key 'rope_scaling.truncate': expects true of rotary embeddings "
+       "by layer_types but got false"},
+      {decoder("stablelm", R"(, "num_key_value_heads": 4, "head_dim": 4,
+                  "partial_rotary_factor": 0.5)"),
+       "m.json: key 'head_dim': expects null, false or nothing (it is not "
+       "supported) but got 4"},
+      {decoder("stablelm", R"(, "num_key_value_heads": 4)"),
+       "m.json: key 'partial_rotary_factor': expects at most 1, and an even "
+       "number of a head's 4 elements, but got 0.25"},
+      {decoder("cohere", R"(, "rms_norm_eps": 1e-6)"),
+       "m.json: key 'rms_norm_eps': unknown key of model_type cohere; "
+       "--ignore-key rms_norm_eps ignores it"},
       {decoder("phi3", R"(, "partial_rotary_factor": 0.25)"),
        "m.json: key 'partial_rotary_factor': expects at most 1, and an even "
        "number of a head's 4 elements, but got 0.25"},
@@ -428,9 +527,6 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
       {decoder("mistral", R"(, "quantization_config": {"bits": 4})"),
        "m.json: key 'quantization_config': expects null, false or nothing (it "
        "is not supported) but got {\"bits\":4}"},
-      {gemma(R"(, "final_logit_softcapping": 30.0)"),
-       "m.json: key 'final_logit_softcapping': expects null, false or nothing "
-       "(it is not supported) but got 30"},
       {gemma(R"(, "attn_logit_softcapping": 50.0)"),
        "m.json: key 'attn_logit_softcapping': expects null, false or nothing "
        "(it is not supported) but got 50"},
@@ -515,169 +611,6 @@ TEST(ModelConfig, keys_without_influence_are_accepted) {
   EXPECT_EQ(read(llama(R"(, "pretraining_tp": 1, "attention_dropout": 0.0,
       "_name_or_path": "x", "use_cache": true, "pad_token_id": null)")),
             read(llama()));
-}
-
-TEST(Parameters, gpt2_has_these_in_this_order) {
-  ModelConfig config = read(gpt2());
-  config.layers = 1;
-  EXPECT_EQ(namesOf(config), (std::vector<std::string>{"wte",
-                                                       "wpe",
-                                                       "blocks.0.ln1.gamma",
-                                                       "blocks.0.ln1.beta",
-                                                       "blocks.0.attn.wq",
-                                                       "blocks.0.attn.wk",
-                                                       "blocks.0.attn.wv",
-                                                       "blocks.0.attn.wo",
-                                                       "blocks.0.attn.bq",
-                                                       "blocks.0.attn.bk",
-                                                       "blocks.0.attn.bv",
-                                                       "blocks.0.attn.bo",
-                                                       "blocks.0.ln2.gamma",
-                                                       "blocks.0.ln2.beta",
-                                                       "blocks.0.mlp.w1",
-                                                       "blocks.0.mlp.b1",
-                                                       "blocks.0.mlp.w2",
-                                                       "blocks.0.mlp.b2",
-                                                       "ln_f.gamma",
-                                                       "ln_f.beta"}));
-}
-
-TEST(Parameters, llama_has_these_in_this_order) {
-  ModelConfig config = read(llama());
-  config.layers = 1;
-  EXPECT_EQ(
-      namesOf(config),
-      (std::vector<std::string>{
-          "wte", "blocks.0.ln1.gamma", "blocks.0.attn.wq", "blocks.0.attn.wk",
-          "blocks.0.attn.wv", "blocks.0.attn.wo", "blocks.0.ln2.gamma",
-          "blocks.0.mlp.w_gate", "blocks.0.mlp.w_up", "blocks.0.mlp.w_down",
-          "ln_f.gamma", "lm_head"}));
-}
-
-TEST(Parameters, optional_parts_add_exactly_theirs) {
-  ModelConfig config = read(llama());
-  int64_t base = countParameters(config);
-  config.qkvBias = true; // q, k and v of width 16, twice
-  EXPECT_EQ(countParameters(config), base + 2 * 3 * 16);
-  config.outputBias = true;
-  EXPECT_EQ(countParameters(config), base + 2 * 4 * 16);
-  config.qkvBias = config.outputBias = false;
-  config.headNorms = true; // q and k of width 4, twice
-  EXPECT_EQ(countParameters(config), base + 2 * 2 * 4);
-  config.headNorms = false;
-  config.mlpBias = true; // gate, up of width 20, down of width 16, twice
-  EXPECT_EQ(countParameters(config), base + 2 * (20 + 20 + 16));
-  config.mlpBias = false;
-  config.tiedHead = true;
-  EXPECT_EQ(countParameters(config), base - 11 * 16);
-
-  config = read(gpt2());
-  base = countParameters(config);
-  config.tiedHead = false;
-  EXPECT_EQ(countParameters(config), base + 11 * 6);
-}
-
-TEST(Parameters, grouped_queries_have_a_dimension_of_their_own) {
-  ModelConfig config =
-      read(llama(R"(, "num_key_value_heads": 2, "head_dim": 6)"));
-  Parameter wq = find(config, "blocks.1.attn.wq");
-  EXPECT_EQ(wq.shape, (llvm::SmallVector<int64_t, 4>{16, 2, 2, 6}));
-  EXPECT_EQ(wq.dims, (llvm::SmallVector<StringRef, 4>{"embed", "kv_heads",
-                                                      "q_per_kv", "head_dim"}));
-  Parameter wk = find(config, "blocks.1.attn.wk");
-  EXPECT_EQ(wk.shape, (llvm::SmallVector<int64_t, 4>{16, 2, 6}));
-  Parameter wo = find(config, "blocks.1.attn.wo");
-  EXPECT_EQ(wo.shape, (llvm::SmallVector<int64_t, 4>{2, 2, 6, 16}));
-}
-
-TEST(Parameters, initial_values_follow_the_papers) {
-  ModelConfig config = read(gpt2());
-  config.layers = 8;
-  for (const Parameter &parameter : listParameters(config)) {
-    StringRef name = parameter.name;
-    if (name.ends_with("gamma")) {
-      EXPECT_EQ(parameter.init, ParameterInit::Ones) << parameter.name;
-    } else if (parameter.shape.size() == 1 || name.contains("attn.b")) {
-      EXPECT_EQ(parameter.init, ParameterInit::Zeros) << parameter.name;
-    } else {
-      EXPECT_EQ(parameter.init, ParameterInit::Normal) << parameter.name;
-      bool residual = name.ends_with("attn.wo") || name.ends_with("mlp.w2");
-      // sqrt(2 * 8) = 4.
-      EXPECT_DOUBLE_EQ(parameter.stddev, residual ? 0.005 : 0.02)
-          << parameter.name;
-    }
-  }
-  ModelConfig other = read(llama(R"(, "initializer_range": 0.3)"));
-  EXPECT_EQ(find(other, "blocks.0.mlp.w_down").stddev, 0.3);
-  EXPECT_EQ(find(other, "wte").stddev, 0.3);
-}
-
-/// Marks the elements of the file's tensors that make up a parameter.
-void mark(const Parameter &parameter, const ParameterSource &source,
-          std::vector<int> &tensor) {
-  for (int64_t i = 0; i < parameter.numElements(); ++i) {
-    int64_t index = source.offset, rest = i;
-    for (size_t d = parameter.shape.size(); d-- > 0;) {
-      index += rest % parameter.shape[d] * source.strides[d];
-      rest /= parameter.shape[d];
-    }
-    ++tensor.at(size_t(index));
-  }
-}
-
-TEST(Parameters, each_element_of_a_published_tensor_is_in_one_parameter) {
-  for (const std::string &text :
-       {gpt2(), llama(R"(, "num_key_value_heads": 2)"),
-        llama(R"(, "attention_bias": true, "mlp_bias": true)"),
-        decoder("qwen2", R"(, "num_key_value_heads": 2)"),
-        decoder("qwen3", R"(, "num_key_value_heads": 4)"),
-        decoder("mistral", R"(, "num_key_value_heads": 2)"),
-        decoder("phi3", R"(, "num_key_value_heads": 2, "pad_token_id": 0)"),
-        decoder("gemma3_text", R"(, "num_key_value_heads": 2)")}) {
-    ModelConfig config = read(text);
-    std::vector<Parameter> parameters = listParameters(config);
-    std::vector<ParameterSource> sources = listSources(config, parameters);
-    ASSERT_EQ(sources.size(), parameters.size());
-    std::map<std::string, std::vector<int>> tensors;
-    for (size_t i = 0; i < sources.size(); ++i) {
-      int64_t elements = 1;
-      for (int64_t size : sources[i].shape)
-        elements *= size;
-      std::vector<int> &tensor = tensors[sources[i].tensor];
-      ASSERT_TRUE(tensor.empty() || int64_t(tensor.size()) == elements);
-      tensor.resize(size_t(elements));
-      mark(parameters[i], sources[i], tensor);
-    }
-    for (const auto &[name, tensor] : tensors)
-      for (int count : tensor)
-        ASSERT_EQ(count, 1) << name;
-  }
-}
-
-TEST(Parameters, published_tensors_are_fused_and_transposed) {
-  ModelConfig config = read(gpt2());
-  std::vector<Parameter> parameters = listParameters(config);
-  std::vector<ParameterSource> sources = listSources(config, parameters);
-  auto of = [&](StringRef name) {
-    for (size_t i = 0; i < parameters.size(); ++i)
-      if (parameters[i].name == name)
-        return sources[i];
-    return ParameterSource();
-  };
-  // Width 6, three heads of 2: keys are columns 6 to 11 of 18.
-  ParameterSource key = of("blocks.1.attn.wk");
-  EXPECT_EQ(key.tensor, "transformer.h.1.attn.c_attn.weight");
-  EXPECT_EQ(key.shape, (llvm::SmallVector<int64_t, 2>{6, 18}));
-  EXPECT_EQ(key.offset, 6);
-  EXPECT_EQ(key.strides, (llvm::SmallVector<int64_t, 4>{18, 2, 1}));
-  config = read(llama(R"(, "num_key_value_heads": 2)"));
-  parameters = listParameters(config);
-  sources = listSources(config, parameters);
-  // Width 16, two key/value heads of 4 that two queries share: [out, in].
-  ParameterSource query = of("blocks.0.attn.wq");
-  EXPECT_EQ(query.tensor, "model.layers.0.self_attn.q_proj.weight");
-  EXPECT_EQ(query.shape, (llvm::SmallVector<int64_t, 2>{16, 16}));
-  EXPECT_EQ(query.strides, (llvm::SmallVector<int64_t, 4>{1, 128, 64, 16}));
 }
 
 } // namespace
