@@ -4,8 +4,8 @@ Takes the initial weights from a program that `tessera compile` builds and train
 Hugging Face transformers on the same text, with AdamW written out here. Writes loss and gradient
 norm of each step to test/e2e/Inputs/golden-MODEL.json (--write), or compares them with the existing
 file. The end-to-end tests compare the compiled training step with these files and need no PyTorch.
---torch-python names a Python with torch, transformers and numpy; without it one is installed in
-.env/torch."""
+--torch-python names a Python with torch, transformers, numpy and safetensors; without it one is
+installed in .env/torch."""
 
 import argparse
 import json
@@ -16,10 +16,10 @@ import subprocess
 import sys
 
 import peer
-from reference_models import Weights, make_network
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = ROOT / "test" / "e2e" / "Inputs"
+sys.path.insert(0, str(ROOT / "test" / "Import" / "Inputs"))
 TEXT = ROOT / "LICENSE"
 
 BATCH, SEQ, STEPS = 8, 32, 30
@@ -94,6 +94,14 @@ def initial_weights(tessera, model, folder):
     return json.loads(path.read_text())
 
 
+def make_network(folder, config):
+    """The network of transformers with the initial parameters."""
+    import published
+    sources = published.read_sources(folder / "g.mlir")
+    parameters = published.read_parameters(folder / "weights", sources)
+    return published.read_network(folder, config, published.make_state(sources, parameters))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build-release", help="build folder")
@@ -101,7 +109,7 @@ def main():
     parser.add_argument("--models", nargs="*", default=["tiny-gpt2", "tiny-llama"])
     parser.add_argument("--write", action="store_true", help="write the golden files")
     options = parser.parse_args()
-    peer.run_under_torch(options.torch_python, ("torch", "transformers", "numpy"))
+    peer.run_under_torch(options.torch_python, ("torch", "transformers", "numpy", "safetensors"))
     import torch
     build = (ROOT / options.build).resolve()
     worst = 0.0
@@ -110,7 +118,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         config = initial_weights(build / "bin" / "tessera", model, folder)
-        losses, norms = train(make_network(Weights(folder / "weights"), config)[0], TEXT.read_bytes())
+        losses, norms = train(make_network(folder, config), TEXT.read_bytes())
         golden = INPUTS / f"golden-{model}.json"
         if options.write:
             rows = lambda values: [float(f"{v:.9g}") for v in values]

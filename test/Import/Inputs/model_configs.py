@@ -5,18 +5,16 @@
 A case is a model of share/models and the keys that it changes. `tessera verify` interprets its graph,
 and its gradients by one step of SGD at a large rate. The parameters are put where their nn.source
 says into a file of weights: transformers must find all tensors there, and no other. Logits differ by
-at most 1e-5 of the largest, gradients by 1e-4; those of experts, which transformers keeps under other
-names, are not compared. Prints a line for each case."""
+at most 1e-5 of the largest, gradients by 1e-4. Prints a line for each case."""
 
 import concurrent.futures
 import json
 import pathlib
-import re
 import subprocess
 import sys
 
 import numpy
-import safetensors.torch
+import published
 import torch
 import transformers
 
@@ -98,76 +96,33 @@ def load(file):
     return torch.from_numpy(numpy.load(file))
 
 
-def read_sources(graph):
-    """The tensor, its shape, an offset and strides of each parameter."""
-    numbers = r"\[([\d, ]*)\]"
-    pattern = (r'nn\.param = "([^"]+)", nn\.source = #nn\.source<"([^"]+)", ' + numbers +
-               r", offset (\d+), strides " + numbers)
-    read = lambda text: [int(number) for number in text.split(",")]
-    return {name: (tensor, read(shape), int(offset), read(strides))
-            for name, tensor, shape, offset, strides in re.findall(pattern, graph.read_text())}
-
-
-def views(tensors, source, shape):
-    """The parts of tensors that a parameter consists of."""
-    tensor, whole, offset, strides = source
-    names = [tensor.replace("*", str(i)) for i in range(shape[0])] if "*" in tensor else [tensor]
-    if "*" in tensor:
-        shape, strides = shape[1:], strides[1:]
-    parts = []
-    for name in names:
-        whole_tensor = tensors.setdefault(name, torch.zeros(whole, dtype=torch.float64))
-        assert list(whole_tensor.shape) == whole, f"{name}: shapes differ"
-        parts.append(torch.as_strided(whole_tensor, shape, strides, offset))
-    return parts
-
-
 def compare(name):
     folder = FOLDER / name
-    sources = read_sources(folder / "train.mlir")
-    parameters = {key: load(folder / "train" / f"{key}.npy").double() for key in sources}
-    state = {}
-    for key, value in parameters.items():
-        parts = views(state, sources[key], list(value.shape))
-        for part, values in zip(parts, value if len(parts) > 1 else [value]):
-            part.copy_(values)
-    safetensors.torch.save_file(state, folder / "model.safetensors", {"format": "pt"})
-    # Eager attention computes the softmax in f32, but limits scores.
-    attention = "eager" if CASES[name][0] == "gemma2" else "sdpa"
-    network, found = transformers.AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float64, attn_implementation=attention, experts_implementation="eager",
-        output_loading_info=True)
-    wrong = [f"{kind}: {keys}" for kind, keys in found.items() if keys]
-    if wrong:
-        return f"tensors are {wrong}"
-    network.eval()
+    sources = published.read_sources(folder / "train.mlir")
+    parameters = published.read_parameters(folder / "train", sources)
+    state = published.make_state(sources, parameters)
+    network = published.read_network(folder, json.loads((folder / "config.json").read_text()), state)
     tokens, labels = (load(folder / "train" / f"{n}.npy").long().flatten(0, 1)
                       for n in ("tokens", "labels"))
-    logits = network(tokens).logits
-    torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
+    logits, gradients = published.compute(network, state, parameters, tokens, labels)
     ours = load(folder / "forward" / "expected" / "logits.npy").double()
     worst = ((ours - logits).abs().max() / logits.abs().max()).item()
     if not worst <= 1e-5:
         return f"logits differ by {worst:.2g}"
-    theirs = {key: p.grad for key, p in network.named_parameters()}
-    largest = max(gradient.abs().max().item() for gradient in theirs.values())
-    compared = [key for key in parameters if sources[key][0].replace("*", "0") in theirs]
-    for key in compared:
-        before = parameters[key]
-        gradient = (before - load(folder / "train" / "expected" / f"{key}.npy").double()) / RATE
-        parts = views(theirs, sources[key], list(before.shape))
-        expected = torch.stack(parts) if len(parts) > 1 else parts[0]
+    largest = max(gradient.abs().max().item() for gradient in gradients.values())
+    for key, expected in gradients.items():
+        after = load(folder / "train" / "expected" / f"{key}.npy").double()
+        gradient = (parameters[key].detach() - after) / RATE
         scale = max(expected.abs().max().item(), 1e-3 * largest)
         worst = (gradient - expected).abs().max().item() / scale
         if not worst <= 1e-4:
             return f"gradient of {key} differs by {worst:.2g}"
-    return f"logits and {len(compared)} gradients agree"
+    return f"logits and {len(gradients)} gradients agree"
 
 
 def main():
     torch.manual_seed(0)
     transformers.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         done = {name: pool.submit(interpret, name) for name in CASES}
         for name in CASES:
