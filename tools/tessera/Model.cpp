@@ -63,12 +63,11 @@ constexpr CommandSpec kCommand = {
     "CONFIG.json [options]",
     "Builds the forward graph of a model from its Hugging Face config.json.",
     "CONFIG.json is a file as it is published, or a name of share/models, as\n"
-    "gpt2; model_type is gpt2, llama, qwen2, qwen3, mistral, phi3,\n"
-    "gemma3_text, mixtral, qwen3_moe, deepseek_v2 or deepseek_v3. The graph\n"
-    "is MLIR: a function @forward on tensors of static global shape, of nn "
-    "and\n"
-    "dialects of MLIR. Its arguments are tokens "
-    "(i32\n"
+    "gpt2; model_type is gpt2, llama, qwen2, qwen3, mistral, phi3, gemma2,\n"
+    "gemma3_text, olmo2, granite, cohere, stablelm, starcoder2, glm4,\n"
+    "mixtral, qwen3_moe, deepseek_v2 or deepseek_v3. The graph is MLIR: a\n"
+    "function @forward on tensors of static global shape, of nn and dialects\n"
+    "of MLIR. Its arguments are tokens (i32\n"
     "[batch, seq]), with --train also labels (the same; -100 does not count),\n"
     "with --eod the starts of documents (the same), then every parameter "
     "under\n"
