@@ -72,7 +72,7 @@ std::vector<bool> readWindowLayers(const ModelFamily &family,
   if (!windows.empty())
     return windows;
   // Every layer except each `pattern`-th one, starting at layer `first`;
-  // without either key, all layers or those of the defaults.
+  // without either key, all layers or the default ones.
   int64_t pattern = config.windowLayers.size(), first = 0;
   if (family.has("sliding_window_pattern"))
     pattern = reader.size("sliding_window_pattern", pattern);
@@ -280,8 +280,8 @@ Activation readActivation(ConfigReader &reader, StringRef key,
   return kActivations[reader.choice(key, names)].activation;
 }
 
-/// Reads which matmuls have a bias. `attention_bias` is that of q, k and v, and
-/// of the projection after attention where the family's classes have one.
+/// Reads which matmuls have a bias. `attention_bias` gives one to q, k and v,
+/// and to the projection after attention where the published class has it.
 void readBiases(const ModelFamily &family, ConfigReader &reader,
                 ModelConfig &config) {
   config.qkvBias = reader.boolean("attention_bias", config.qkvBias);

@@ -193,7 +193,7 @@ constexpr StringRef kStableLMIgnored[] = {"attention_dropout",
 constexpr StringRef kStableLMOff[] = {"head_dim"};
 constexpr StringRef kStarcoder2Read[] = {"hidden_act", "sliding_window",
                                          "use_bias"};
-/// Of these the published class reads the dropout alone.
+/// The published class reads the dropout alone.
 constexpr StringRef kStarcoder2Ignored[] = {"activation_function",
                                             "attention_dropout",
                                             "attention_softmax_in_fp32",

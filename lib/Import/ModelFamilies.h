@@ -36,7 +36,7 @@ struct ModelFamily {
                ModelConfig &config);
   /// The key of what norms add to a variance, of rotary decoders.
   llvm::StringRef epsKey = "rms_norm_eps";
-  /// "attention_bias" is also that of the projection after attention.
+  /// "attention_bias" gives the projection after attention a bias too.
   bool hasOutputBias = true;
   /// The default of "partial_rotary_factor".
   double rotaryFactor = 1.0;

@@ -39,7 +39,7 @@ constexpr StringRef kYarnRead[] = {"attention_factor", "beta_fast",
 constexpr StringRef kLongRead[] = {"attention_factor", "long_factor",
                                    "short_factor"};
 
-/// The rule by which frequencies are stretched.
+/// The rule for stretching frequencies.
 enum class RopeRule { Default, Linear, Dynamic, Yarn, LongRope, Llama3 };
 
 /// A value of "rope_type".
