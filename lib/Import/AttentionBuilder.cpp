@@ -112,7 +112,10 @@ Value BlockBuilder::attend(Value q, Value k, Value v, IntegerAttr window,
 
 Value BlockBuilder::attendLimited(Value q, Value k, Value v, IntegerAttr window,
                                   double scale) {
+  // The softmax is in f32 at least, as in nn.attention.
   Value scores = einsum("bsgrk,btgk->bgrst", q, k, builder.getF32Type());
+  scores.getDefiningOp()->setDiscardableAttr(nn::NNDialect::kWideAttr,
+                                             builder.getUnitAttr());
   scores = limit(scaleBy(scores, scale), config.scoreCap);
   auto type = cast<RankedTensorType>(scores.getType());
   Value shown = visibleKeys(window);
