@@ -157,8 +157,8 @@ Value BlockBuilder::visibleKeys(IntegerAttr window) {
         builder,
         DenseElementsAttr::get(
             type, builder.getI32IntegerAttr(window.getInt()).getValue()));
-    shown = both(shown, arith::CmpIPredicate::slt, queries,
-                 arith::AddIOp::create(builder, keys, size));
+    shown = both(shown, arith::CmpIPredicate::sgt, keys,
+                 arith::SubIOp::create(builder, queries, size));
   }
   if (starts)
     shown = both(shown, arith::CmpIPredicate::sge, keys, along(starts, {0, 1}));

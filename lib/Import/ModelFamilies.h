@@ -58,8 +58,8 @@ void readGPT2(const ModelFamily &family, ConfigReader &reader,
 void readDecoder(const ModelFamily &family, ConfigReader &reader,
                  ModelConfig &config);
 
-/// Reads the rotary embeddings of all layers, after all sizes of the model. Of
-/// a price nothing is read.
+/// Reads the rotary embeddings of all layers, after all sizes of the model;
+/// nothing for a price.
 void readRopes(const ModelFamily &family, ConfigReader &reader,
                ModelConfig &config);
 
