@@ -159,3 +159,4 @@ TEST(Documents, position_table) { checkDocuments("tiny-gpt2"); }
 TEST(Documents, rotary) { checkDocuments("tiny-llama"); }
 TEST(Documents, windows) { checkDocuments("tiny-mistral"); }
 TEST(Documents, window_layers) { checkDocuments("tiny-gemma3"); }
+TEST(Documents, limited_scores) { checkDocuments("tiny-gemma2"); }
