@@ -74,6 +74,25 @@ static llvm::Error checkPrediction(const ModelConfig &config,
   return llvm::Error::success();
 }
 
+/// Checks the frequencies and factors that follow from the config's keys.
+static llvm::Error checkRope(const ModelConfig &config,
+                             const RotaryEmbedding &rope, int64_t positions) {
+  if (!rope.needsList())
+    return llvm::Error::success();
+  int64_t width =
+      config.latent ? config.latent->rotaryWidth : config.rotatedElements();
+  std::vector<double> numbers = rope.listFrequencies(width, positions);
+  numbers.push_back(rope.rotatedFactor());
+  for (double number : numbers)
+    if (!std::isfinite(number))
+      return llvm::createStringError(
+          "rotary embeddings expect finite frequencies and factors for seq = " +
+          Twine(positions) +
+          " but got another; change rope_theta, rope_scaling or "
+          "rope_parameters");
+  return llvm::Error::success();
+}
+
 llvm::Error tessera::checkOptions(const ModelConfig &config,
                                   const ModelOptions &options) {
   auto error = [&](const Twine &text) {
@@ -96,6 +115,10 @@ llvm::Error tessera::checkOptions(const ModelConfig &config,
     return error(llvm::toString(std::move(fault)));
   if (llvm::Error fault = checkPrediction(config, options))
     return error(llvm::toString(std::move(fault)));
+  for (const RotaryEmbedding &rope :
+       {config.rope, config.windowRope.value_or(RotaryEmbedding())})
+    if (llvm::Error fault = checkRope(config, rope, options.seq))
+      return error(llvm::toString(std::move(fault)));
   double largest =
       std::max({config.vocab, config.ffn, config.heads * config.headDim});
   if (double(options.batch) * double(options.seq) * largest > 0x1p62)

@@ -60,10 +60,10 @@ struct ModelOptions {
 ModelConfig applyOptions(ModelConfig config, const ModelOptions &options);
 
 /// Fails if no graph can be built: sizes below 1, a sequence longer than the
-/// position table, a tensor of more than 2^62 elements, an end-of-document id
-/// outside the vocabulary; losses or a capacity of a model without experts, or
-/// not above 0; losses without `train`; a weight of prediction modules that the
-/// model lacks.
+/// position table, a tensor of more than 2^62 elements, rotary frequencies that
+/// are not finite, an end-of-document id outside the vocabulary; losses or a
+/// capacity of a model without experts, or not above 0; losses without `train`;
+/// a weight of prediction modules that the model lacks.
 llvm::Error checkOptions(const ModelConfig &config,
                          const ModelOptions &options);
 
