@@ -33,6 +33,11 @@ FILLED = {"aten.zeros_like.default": 0, "aten.ones_like.default": 1, "aten.new_z
           "aten.empty.memory_format": 0}
 FILLED_BY = {"aten.full_like.default": 1, "aten.new_full.default": 2}
 
+# Ops that change the moments of their arguments 3 and 4 if argument 5 is true.
+BATCH_NORMS = {"aten.batch_norm.default", "aten.instance_norm.default",
+               "aten.native_batch_norm.default", "aten._native_batch_norm_legit.default",
+               "aten.cudnn_batch_norm.default", "aten.miopen_batch_norm.default"}
+
 HANDLERS, handles = registry()
 
 
@@ -466,8 +471,7 @@ def range_of(parameter: torch.Tensor) -> tuple[int, int]:
 def check_training(graph: Any) -> None:
     """Fails if a batch norm changes its statistics."""
     for node in graph.nodes:
-        if str(node.target) in ("aten.batch_norm.default", "aten.instance_norm.default") and \
-                node.args[3] is not None and node.args[5]:
+        if str(node.target) in BATCH_NORMS and node.args[3] is not None and node.args[5]:
             stack = list((node.meta.get("nn_module_stack") or {}).values())
             module = f" of module {stack[-1][0]}" if stack and stack[-1][0] else ""
             raise ImportFailure(f"{place(node)}: expects no statistics{module} that training "

@@ -226,7 +226,9 @@ def scale_channels(importer: Importer, node: Any, x: Value, weight: Any, bias: A
         if item is not None:
             row = graph.cast(importer.value(item), x.element)
             x = graph.arith(name, x, graph.broadcast(row, x.shape, [1]))
-    return graph.cast(x, importer.element_of(node))
+    result = node.meta["val"]
+    result = result[0] if isinstance(result, (list, tuple)) else result
+    return graph.cast(x, element_of(result.dtype))
 
 
 def norm_groups(importer: Importer, node: Any, count: int, weight: Any, bias: Any,
@@ -247,15 +249,37 @@ def convert_group_norm(importer: Importer, node: Any) -> Value:
 
 @handles("aten.instance_norm.default", "aten.batch_norm.default")
 def convert_channel_norm(importer: Importer, node: Any) -> Value:
+    return norm_channels(importer, node, *node.args[1:6], node.args[7])
+
+
+@handles("aten.native_batch_norm.default", "aten.cudnn_batch_norm.default",
+         "aten.miopen_batch_norm.default")
+def convert_native_norm(importer: Importer, node: Any) -> list[Value]:
+    return without_moments(node, norm_channels(importer, node, *node.args[1:6], node.args[7]))
+
+
+@handles("aten._native_batch_norm_legit_no_training.default")
+def convert_fixed_norm(importer: Importer, node: Any) -> list[Value]:
+    return without_moments(node, norm_channels(importer, node, *node.args[1:5], False,
+                                               node.args[6]))
+
+
+def without_moments(node: Any, value: Value) -> list[Value]:
+    """The results of a norm that also returns moments, which nothing may read."""
+    if any(user.args[1] and user.users for user in node.users):
+        raise ImportFailure(f"expects no use of the moments of {node.target}")
+    return [value]
+
+
+def norm_channels(importer: Importer, node: Any, weight: Any, bias: Any, mean: Any, variance: Any,
+                  is_measured: bool, eps: float) -> Value:
     """Normalizes channels, which are dimension 1, by fixed moments, by those of a sample
     (instance_norm) or by those of the batch."""
-    weight, bias, mean, variance, is_measured = node.args[1:6]
-    eps, graph, x = node.args[7], importer.graph, importer.value(node.args[0])
-    is_instance = str(node.target) == "aten.instance_norm.default"
+    graph, x = importer.graph, importer.value(node.args[0])
     if is_measured and mean is not None:
         raise ImportFailure(f"expects {node.target} that writes no running moments; call eval(), "
                             "or set track_running_stats=False")
-    if is_measured and is_instance:
+    if is_measured and str(node.target) == "aten.instance_norm.default":
         return norm_groups(importer, node, x.shape[1], weight, bias, eps)
     x = groups.wide(graph, x)
     if is_measured:
@@ -265,8 +289,10 @@ def convert_channel_norm(importer: Importer, node: Any) -> Value:
         ones, zeros = (graph.constant(number, rows.shape[-1:], x.element) for number in (1, 0))
         rows = graph.reshape(layer_norm(graph, rows, ones, zeros, eps), turned.shape)
         return scale_channels(importer, node, graph.transpose(rows, order), weight, bias)
-    spread = graph.arith("add", graph.cast(importer.value(variance), x.element), eps)
-    factor = graph.broadcast(graph.unary("math.rsqrt", spread), x.shape, [1])
-    moved = graph.arith("sub", x, graph.broadcast(
-        graph.cast(importer.value(mean), x.element), x.shape, [1]))
-    return scale_channels(importer, node, graph.arith("mul", moved, factor), weight, bias)
+    mean, variance = (graph.cast(importer.value(item), x.element) for item in (mean, variance))
+    factor = graph.unary("math.rsqrt", graph.arith("add", variance, eps))
+    if weight is not None:
+        factor = graph.arith("mul", factor, graph.cast(importer.value(weight), x.element))
+    moved = graph.arith("sub", x, graph.broadcast(mean, x.shape, [1]))
+    y = graph.arith("mul", moved, graph.broadcast(factor, x.shape, [1]))
+    return scale_channels(importer, node, y, None, bias)
