@@ -42,12 +42,11 @@ from .torch_importer import Importer, handles, place
     "aten.narrow.default", "aten.ravel.default", "aten.repeat_interleave.self_int",
     "aten.swapdims.default", "aten.take_along_dim.default", "aten.tensor_split.indices",
     "aten.tensor_split.sections", "aten.unsafe_chunk.default", "aten.upsample_bicubic2d.vec",
-    "aten.upsample_bilinear2d.vec", "aten.upsample_linear1d.vec", "aten.upsample_nearest1d.vec",
-    "aten.upsample_nearest2d.vec", "aten.vsplit.int", "aten.vstack.default",
+    "aten.upsample_bilinear2d.vec", "aten.upsample_linear1d.vec",
+    "aten.upsample_trilinear3d.vec", "aten.vsplit.int", "aten.vstack.default",
     # Products and reductions.
-    "aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default", "aten.inner.default",
-    "aten.kron.default", "aten.linalg_multi_dot.default", "aten.linalg_norm.default",
-    "aten.outer.default", "aten.pairwise_distance.default", "aten.std.default", "aten.std.dim",
+    "aten.inner.default", "aten.kron.default", "aten.linalg_multi_dot.default",
+    "aten.linalg_norm.default", "aten.outer.default", "aten.pairwise_distance.default", "aten.std.default", "aten.std.dim",
     "aten.std_mean.default", "aten.std_mean.dim", "aten.tensordot.default", "aten.trapezoid.dx",
     "aten.var.default", "aten.var_mean.default", "aten.var_mean.dim",
     # Losses.

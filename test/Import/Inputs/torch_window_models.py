@@ -1,0 +1,140 @@
+"""Modules with pools, resizing and convolutions; `make...` return a module and its example
+arguments, `refuse...` those of one that cannot be imported."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from torch_op_models import Results, make_each
+
+IMAGES = (torch.arange(432.0) ** 2 * 0.37).sin().reshape(2, 3, 8, 9)
+# Every window has several equal elements.
+TIES = (torch.arange(432.0) % 3).reshape(2, 3, 8, 9)
+VOLUMES = (torch.arange(480.0) ** 2 * 0.37).sin().reshape(2, 2, 5, 6, 4)
+
+
+POOLS = [
+    lambda x: functional.max_pool2d(x, 3, 2, 1), lambda x: functional.max_pool2d(x, 2),
+    lambda x: functional.max_pool2d(x, (3, 2), (2, 1), (1, 0), (2, 1)),
+    lambda x: functional.max_pool2d(x, 3, 2, 1, 1, True),
+    lambda x: functional.max_pool2d(x[0], 2, ceil_mode=True),
+    lambda x: functional.max_pool2d(x, 2, return_indices=True)[0],
+    lambda x: functional.max_pool1d(x[0], 3, 2),
+    lambda x: functional.max_pool1d(x.flatten(2), 25, 3, 4),
+    lambda x: functional.max_pool1d(x.flatten(2), 17, 1, 0, 2),
+    lambda x: functional.avg_pool2d(x, 3, 2, 1),
+    lambda x: functional.avg_pool2d(x, 3, 2, 1, True, False),
+    lambda x: functional.avg_pool2d(x, 3, 1, 1, False, False),
+    lambda x: functional.avg_pool2d(x, 2, ceil_mode=True),
+    lambda x: functional.avg_pool2d(x, (2, 3), 1, (1, 0), divisor_override=5),
+    lambda x: functional.avg_pool1d(x[0], 4),
+    lambda x: functional.avg_pool1d(x.flatten(2), 20, 3, 5),
+    lambda x: functional.lp_pool2d(x, 2, 2), lambda x: functional.adaptive_avg_pool2d(x, 1),
+    lambda x: functional.adaptive_avg_pool2d(x, (2, 3)),
+    lambda x: functional.adaptive_avg_pool2d(x, (3, 5)),
+    lambda x: functional.adaptive_avg_pool2d(x, (None, 12)),
+    lambda x: functional.adaptive_avg_pool1d(x[0], 4),
+    lambda x: functional.adaptive_max_pool2d(x, (3, 5)),
+    lambda x: functional.adaptive_max_pool2d(x, (4, 3)),
+    lambda x: functional.adaptive_max_pool2d(x, (5, 12)),
+    lambda x: functional.adaptive_max_pool1d(x.flatten(2), 1),
+    lambda x: functional.unfold(x, (2, 3)), lambda x: functional.unfold(x, 3, 2, 1, 2),
+    lambda x: functional.unfold(x[0], 2)]
+
+
+def make_pools():
+    return make_each(POOLS, IMAGES)
+
+
+def make_ties():
+    """Of equal elements the first one has the gradient."""
+    return make_each(POOLS, TIES)
+
+
+def make_extreme_pools():
+    """Windows with elements that are not finite."""
+    numbers = IMAGES.clone()
+    numbers[0, 0, 2, 3], numbers[0, 1, 4, 4], numbers[1, 2, 0, 0] = \
+        float("nan"), float("inf"), float("-inf")
+    return Results(POOLS[:9], numbers).eval(), torch.ones(1)
+
+
+RESIZED = [
+    lambda x: functional.interpolate(x, scale_factor=2),
+    lambda x: functional.interpolate(x, scale_factor=3, mode="nearest-exact"),
+    lambda x: functional.interpolate(x, size=(5, 20)),
+    lambda x: functional.interpolate(x, scale_factor=(0.5, 1.7)),
+    lambda x: functional.interpolate(x, scale_factor=1.3, recompute_scale_factor=True),
+    lambda x: functional.interpolate(x, size=(16, 4), mode="nearest-exact"),
+    lambda x: functional.interpolate(x.flatten(2), scale_factor=1.5, mode="nearest-exact"),
+    lambda x: functional.interpolate(x.flatten(2), size=80),
+    lambda x: functional.pixel_shuffle(x[:, :, None].expand(2, 3, 4, 8, 9).flatten(1, 2), 2),
+    lambda x: functional.pixel_unshuffle(x[..., :8], 4)]
+
+
+def make_resized():
+    return make_each(RESIZED, IMAGES)
+
+
+IN_VOLUMES = [
+    lambda x: functional.max_pool3d(x, 2), lambda x: functional.max_pool3d(x, 3, 2, 1),
+    lambda x: functional.avg_pool3d(x, (1, 2, 2)),
+    lambda x: functional.avg_pool3d(x, 2, 1, 1, False, False),
+    lambda x: functional.adaptive_avg_pool3d(x, (2, 3, 1)),
+    lambda x: functional.adaptive_avg_pool3d(x[0], 1),
+    lambda x: functional.adaptive_max_pool3d(x, (3, 2, 2)),
+    lambda x: functional.interpolate(x, scale_factor=(1, 2, 3)),
+    lambda x: functional.interpolate(x, size=(3, 4, 9), mode="nearest-exact"),
+    lambda x: functional.interpolate(x, size=(3, 4, 5), mode="trilinear")]
+
+
+def make_in_volumes():
+    return make_each(IN_VOLUMES, VOLUMES)
+
+
+# Pools that torch computes in f32 where their operands have 16 bits.
+NARROW = [POOLS[0], POOLS[10], POOLS[15], POOLS[19], POOLS[22]]
+
+
+def make_narrow(dtype=torch.bfloat16):
+    return Results(NARROW, IMAGES).to(dtype).eval(), torch.ones(1, dtype=dtype)
+
+
+class Pooled(nn.Module):
+    """Patches, a batch norm by fixed moments, pools and a head, with a loss."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.patches = nn.Conv2d(3, 16, 2, 2)
+        self.norm = nn.BatchNorm2d(16)
+        self.norm.running_mean.copy_(torch.linspace(-0.2, 0.2, 16))
+        self.norm.running_var.copy_(torch.linspace(0.5, 2, 16))
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, images, classes):
+        x = functional.relu(self.norm(self.patches(images)))
+        x = functional.avg_pool2d(functional.max_pool2d(x, 3, 2, 1), 3, 1, 1)
+        x = functional.interpolate(x, scale_factor=2) + functional.adaptive_max_pool2d(x, 8)
+        x = functional.adaptive_avg_pool2d(x, 1).flatten(1)
+        return functional.cross_entropy(self.head(x), classes)
+
+
+def make_pooled():
+    return Pooled().eval(), torch.zeros(4, 3, 16, 16), torch.zeros(4, dtype=torch.long)
+
+
+# Modules that cannot be imported.
+
+
+def refuse_positions():
+    return make_each([lambda x: functional.max_pool2d(x, 2, return_indices=True)[1]], IMAGES)
+
+
+def refuse_integers():
+    return make_each([lambda x: x * functional.max_pool2d(torch.arange(4)[None, None] + x.long(), 1)
+                      ], IMAGES[..., :4])
+
+
+def refuse_training():
+    return Pooled(), torch.zeros(4, 3, 16, 16), torch.zeros(4, dtype=torch.long)
