@@ -168,6 +168,38 @@ def tile(graph: Graph, x: Value, counts: Sequence[int]) -> Value:
     return graph.reshape(repeated, [n * size for n, size in zip(counts, x.shape)])
 
 
+def view(graph: Graph, x: Value, elements: Any) -> Value | None:
+    """The elements of x at these linear indices, if slices, broadcasts and a transpose suffice:
+    each dimension of the result follows a dimension of x, with a step, or repeats."""
+    strides = [math.prod(x.shape[i + 1:]) for i in range(len(x.shape))]
+    steps = [int(elements.take(1, i).flat[0] - elements.flat[0]) if size > 1 else 0
+             for i, size in enumerate(elements.shape)]
+    grid = numpy.ogrid[tuple(slice(size) for size in elements.shape)]
+    if elements.size == 0 or any(step < 0 for step in steps) or bool(
+            (elements != elements.flat[0] + sum(a * b for a, b in zip(grid, steps))).any()):
+        return None
+    source: dict[int, int] = {}
+    first, starts = int(elements.flat[0]), []
+    for dim, stride in enumerate(strides):
+        starts.append(first // stride)
+        first %= stride
+        for i, step in enumerate(steps):
+            if dim not in source and i not in source.values() and step and step % stride == 0 \
+                    and starts[dim] + (elements.shape[i] - 1) * (step // stride) < x.shape[dim]:
+                source[dim] = i
+    if sorted(source.values()) != [i for i, step in enumerate(steps) if step]:
+        return None
+    for dim, start in enumerate(starts):
+        size = elements.shape[source[dim]] if dim in source else 1
+        step = steps[source[dim]] // strides[dim] if dim in source else 1
+        x = graph.slice(x, dim, start, size, step)
+    kept = sorted(source)
+    x = graph.reshape(x, [x.shape[dim] for dim in kept])
+    order = sorted(range(len(kept)), key=lambda i: source[kept[i]])
+    x = graph.transpose(x, order)
+    return graph.broadcast(x, elements.shape, sorted(source.values()))
+
+
 def softplus(graph: Graph, x: Value, beta: float, threshold: float) -> Value:
     """log(1 + exp(beta x)) / beta; x if beta x is above the threshold. The exponential and the
     gradients stay finite there."""

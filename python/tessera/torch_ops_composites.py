@@ -46,9 +46,10 @@ from .torch_importer import Importer, handles, place
     "aten.upsample_trilinear3d.vec", "aten.vsplit.int", "aten.vstack.default",
     # Products and reductions.
     "aten.inner.default", "aten.kron.default", "aten.linalg_multi_dot.default",
-    "aten.linalg_norm.default", "aten.outer.default", "aten.pairwise_distance.default", "aten.std.default", "aten.std.dim",
-    "aten.std_mean.default", "aten.std_mean.dim", "aten.tensordot.default", "aten.trapezoid.dx",
-    "aten.var.default", "aten.var_mean.default", "aten.var_mean.dim",
+    "aten.linalg_norm.default", "aten.outer.default", "aten.pairwise_distance.default",
+    "aten.std.default", "aten.std.dim", "aten.std_mean.default", "aten.std_mean.dim",
+    "aten.tensordot.default", "aten.trapezoid.dx", "aten.var.default", "aten.var_mean.default",
+    "aten.var_mean.dim",
     # Losses.
     "aten.cosine_embedding_loss.default", "aten.hinge_embedding_loss.default",
     "aten.kl_div.default", "aten.l1_loss.default", "aten.margin_ranking_loss.default",

@@ -167,6 +167,32 @@ def find_runs(rows: Sequence[int]) -> list[tuple[int, int, int]]:
     return runs
 
 
+@handles("aten.as_strided.default")
+def convert_strided(importer: Importer, node: Any) -> Value:
+    """Elements of a tensor by their offsets in memory, which has them in order."""
+    x, source, graph = importer.value(node.args[0]), node.args[0].meta["val"], importer.graph
+    offset = argument(node, 3, "storage_offset") or 0
+    sizes, steps = node.args[1:3]
+    last = offset + sum((size - 1) * step for size, step in zip(sizes, steps))
+    if not source.is_contiguous() or source.storage_offset() or last >= source.numel():
+        raise ImportFailure("expects as_strided of a tensor that has its elements in order; call "
+                            ".contiguous() before")
+    elements = torch.arange(source.numel()).as_strided(sizes, steps, offset).numpy()
+    found = groups.view(graph, x, elements)
+    if found is not None:
+        return found
+    # Rows of elements in order, which are as long as possible.
+    width = 1
+    for size, step in zip(reversed(sizes), reversed(steps)):
+        if step != width or source.numel() % (width * size) or \
+                bool((elements.reshape(-1)[::width * size] % (width * size)).any()):
+            break
+        width *= size
+    table = graph.reshape(x, [source.numel() // width, width])
+    rows = elements.reshape(-1)[::width] // width
+    return graph.reshape(pick(importer, table, 0, rows.tolist()), sizes)
+
+
 @handles("aten.flip.default")
 def convert_flip(importer: Importer, node: Any) -> Value:
     x = importer.value(node.args[0])

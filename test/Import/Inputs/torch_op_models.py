@@ -278,7 +278,9 @@ SHAPES = [
     lambda x: functional.interpolate(x[None, None], size=(3, 4), mode="bilinear"),
     lambda x: functional.interpolate(x[None, None], scale_factor=2, mode="bicubic"),
     lambda x: functional.adaptive_avg_pool1d(x, 1),
-    lambda x: functional.adaptive_avg_pool2d(x[None], 1)]
+    lambda x: functional.adaptive_avg_pool2d(x[None], 1),
+    lambda x: x.as_strided((3, 2, 2), (2, 6, 1)), lambda x: x.as_strided((2, 4), (0, 1), 1),
+    lambda x: x.as_strided((2, 2, 4), (6, 2, 1)), lambda x: (x + 1).as_strided((5, 3), (2, 1), 1)]
 
 
 def make_shapes():
@@ -618,6 +620,10 @@ def refuse_targets():
 def refuse_attention():
     return refuse(lambda x: functional.scaled_dot_product_attention(
         x.view(2, 3, 2), x.view(2, 3, 2)[:1], x.view(2, 3, 2)[:1]))
+
+
+def refuse_strides():
+    return refuse(lambda x: x.T.as_strided((2, 2), (1, 2)))
 
 
 def refuse_parts():
