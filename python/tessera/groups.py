@@ -128,21 +128,6 @@ def pick_integers(graph: Graph, x: Value, index: Value) -> Value:
     return graph.reduce("sum", graph.select(chosen, x, zero), [len(kept)])
 
 
-def patches(graph: Graph, x: Value, weight: Value, parts: int = 1) -> Value:
-    """A convolution of [batch, channel, height, width] with weights [channel, channel, height,
-    width], whose windows do not overlap, in `parts` groups of channels."""
-    kernel, made = weight.shape[2:], weight.shape[0]
-    batch, channels, height, width = x.shape
-    rows = height // kernel[0], kernel[0], width // kernel[1], kernel[1]
-    if parts == 1:
-        split = graph.reshape(x, (batch, channels, *rows))
-        return graph.einsum("bchpwq", "dcpq", "bdhw", split, weight)
-    split = graph.reshape(x, (batch, parts, channels // parts, *rows))
-    weight = graph.reshape(weight, (parts, made // parts, *weight.shape[1:]))
-    y = graph.einsum("bgchpwq", "gdcpq", "bgdhw", split, weight)
-    return graph.reshape(y, (batch, made, rows[0], rows[2]))
-
-
 def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
                       is_causal: bool) -> Value:
     batch, heads, queries, dim = q.shape

@@ -26,8 +26,8 @@ QUANTIZED = {"DequantizeLinear", "QuantizeLinear", "DynamicQuantizeLinear", "QLi
 # Ops that may be random: their handlers check it.
 SOMETIMES_RANDOM = {"Dropout"}
 # Ops whose float operands are weights, whatever their shape.
-WEIGHTED = {"Gemm", "Conv", "LayerNormalization", "RMSNormalization", "InstanceNormalization",
-            "GroupNormalization", "PRelu"}
+WEIGHTED = {"Gemm", "Conv", "ConvTranspose", "LayerNormalization", "RMSNormalization",
+            "InstanceNormalization", "GroupNormalization", "PRelu"}
 MATMULS = {"MatMul", "Gemm", "Einsum"}
 TORCH_KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 

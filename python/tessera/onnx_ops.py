@@ -562,23 +562,3 @@ def scaled(importer: Importer, x: Value, factor: float) -> Value:
         return x
     number = importer.graph.constant(factor, x.shape, x.element)
     return importer.graph.binary("arith.mulf", x, number)
-
-
-@handles("Conv")
-def convert_conv(importer: Importer, node: Any) -> Value:
-    """A convolution of patches that do not overlap, as a matmul."""
-    x, weight = (importer.value(item) for item in node.input[:2])
-    kernel = weight.shape[2:]
-    ones, zeros = [1] * len(kernel), [0] * (2 * len(kernel))
-    settings = [list(attribute(node, name, default)) for name, default in
-                (("strides", ones), ("pads", zeros), ("dilations", ones))]
-    if len(kernel) != 2 or settings != [list(kernel), zeros, ones] or \
-            attribute(node, "group", 1) != 1 or \
-            attribute(node, "auto_pad", "NOTSET") not in ("NOTSET", "VALID") or \
-            any(size % part for size, part in zip(x.shape[2:], kernel)):
-        raise ImportFailure("expects a convolution of patches that do not overlap")
-    y = groups.patches(importer.graph, x, weight)
-    bias = importer.operand(node, 2)
-    if bias is None:
-        return y
-    return importer.graph.binary("arith.addf", y, importer.graph.broadcast(bias, y.shape, [1]))

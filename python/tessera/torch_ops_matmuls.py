@@ -1,4 +1,4 @@
-"""Converts matmuls of torch, convolutions that are matmuls, and attention."""
+"""Converts matmuls of torch, and attention."""
 
 from __future__ import annotations
 
@@ -218,29 +218,3 @@ def constant_array(tensor: torch.Tensor | None) -> Any:
         return None
     tensor = tensor.detach().cpu()
     return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
-
-
-@handles("aten.conv1d.default", "aten.conv1d.padding", "aten.conv2d.default",
-         "aten.conv2d.padding")
-def convert_convolution(importer: Importer, node: Any) -> Value:
-    """A convolution of patches that do not overlap, as a matmul."""
-    (x, weight), graph = (importer.value(item) for item in node.args[:2]), importer.graph
-    kernel = weight.shape[2:]
-    settings = [argument(node, i, name, default) for i, name, default in
-                ((3, "stride", 1), (4, "padding", 0), (5, "dilation", 1))]
-    # "same" pads only windows that overlap.
-    settings = [0 if item in ("valid", "same") else item for item in settings]
-    settings = [tuple(item) if isinstance(item, (list, tuple)) else (item,) for item in settings]
-    settings = [item * (len(kernel) // len(item)) for item in settings]
-    parts, none = argument(node, 6, "groups", 1), len(kernel) * (0,)
-    if settings != [kernel, none, len(kernel) * (1,)] or \
-            any(size % part for size, part in zip(x.shape[2:], kernel)):
-        raise ImportFailure(f"{place(node)}: expects a convolution of patches that do not overlap")
-    if len(kernel) == 1:
-        x, weight = (graph.reshape(value, [*value.shape[:2], 1, value.shape[2]])
-                     for value in (x, weight))
-    y = graph.reshape(groups.patches(graph, x, weight, parts), node.meta["val"].shape)
-    bias = argument(node, 2, "bias")
-    if bias is None:
-        return y
-    return graph.arith("add", y, graph.broadcast(importer.value(bias), y.shape, [1]))

@@ -40,11 +40,13 @@ class Window:
         return (self.length - 1) * self.dilation + 1
 
     @property
-    def is_apart(self) -> bool:
-        """True if no two windows have a common element and no element is padding."""
+    def is_patch(self) -> bool:
+        """True if the windows follow each other without a common element, and have no padding; an
+        element alone may be taken at any step."""
         last = (self.count - 1) * self.stride + self.extent
-        return self.before <= 0 and last <= self.size and (
-            self.length == 1 or self.dilation == 1 and self.stride >= self.length)
+        is_next = self.count == 1 or self.stride == self.length
+        return self.before <= 0 and last - self.before <= self.size and (
+            self.length == 1 or self.dilation == 1 and is_next)
 
     def fit(self, is_ceil: bool = False) -> Window:
         """Sets the number of windows: those that end in the padded dimension, or, with `is_ceil`,
@@ -117,11 +119,17 @@ def sum_in(graph: Graph, x: Value, windows: Sequence[Window]) -> Value:
 
 
 def sum_along(graph: Graph, x: Value, dim: int, window: Window) -> Value:
-    if not window.is_apart or window.stride != window.length:
+    if not window.is_patch:
         return combine(graph, pad(graph, x, dim, window, 0), dim, window, add)
-    x = graph.slice(x, dim, -window.before, window.count * window.length)
     split = x.shape[:dim] + (window.count, window.length) + x.shape[dim + 1:]
-    return graph.reduce("sum", graph.reshape(x, split), [dim + 1])
+    return graph.reduce("sum", graph.reshape(take_patches(graph, x, dim, window), split),
+                        [dim + 1])
+
+
+def take_patches(graph: Graph, x: Value, dim: int, window: Window) -> Value:
+    """The elements of windows that are patches, one window after the other."""
+    step = window.stride if window.length == 1 else 1
+    return graph.slice(x, dim, -window.before, window.count * window.length, step)
 
 
 def mean_in(graph: Graph, x: Value, windows: Sequence[Window], counts: Value) -> Value:

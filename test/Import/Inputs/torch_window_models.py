@@ -100,6 +100,77 @@ def make_narrow(dtype=torch.bfloat16):
     return Results(NARROW, IMAGES).to(dtype).eval(), torch.ones(1, dtype=dtype)
 
 
+def taps(x, *shape, start=0):
+    """A weight with elements of x."""
+    count = torch.Size(shape).numel()
+    return x.flatten()[start:start + count].reshape(shape)
+
+
+# Windows that have no element in common.
+PATCHES = [
+    lambda x: functional.conv2d(x, taps(x, 4, 3, 2, 3), x[0, 0, 0, :4], (2, 3)),
+    lambda x: functional.conv2d(x, taps(x, 4, 3, 3, 2), None, (3, 2)),
+    lambda x: functional.conv2d(x, taps(x, 4, 3, 1, 1), None, 2),
+    lambda x: functional.conv2d(x, taps(x, 6, 1, 1, 2), x[0, 0, 0, :6], (1, 2), groups=3),
+    lambda x: functional.conv2d(x[0], taps(x, 2, 3, 8, 9)),
+    lambda x: functional.conv1d(x.flatten(2), taps(x, 2, 3, 5), None, 5),
+    lambda x: functional.conv3d(x[:, None], taps(x, 4, 1, 1, 2, 3), None, (1, 2, 3)),
+    lambda x: functional.conv_transpose2d(x, taps(x, 3, 2, 2, 1), x[0, 0, 0, :2], (2, 1)),
+    lambda x: functional.conv_transpose1d(x.flatten(2), taps(x, 3, 2, 3), None, 3, groups=3),
+    lambda x: torch.ops.aten.convolution(x, taps(x, 4, 3, 2, 3), None, (2, 3), (0, 0), (1, 1),
+                                         False, (0, 0), 1)]
+
+
+def make_patches():
+    return make_each(PATCHES, IMAGES)
+
+
+CONVOLUTIONS = [
+    lambda x: functional.conv2d(x, taps(x, 4, 3, 3, 3), x[0, 0, 0, :4], 1, 1),
+    lambda x: functional.conv2d(x, taps(x, 2, 3, 3, 2), None, (2, 1), (2, 1), (1, 2)),
+    lambda x: functional.conv2d(x, taps(x, 6, 1, 3, 3), None, 2, 1, 1, 3),
+    lambda x: functional.conv2d(x, taps(x, 4, 3, 4, 3), None, 1, "same", (1, 2)),
+    lambda x: functional.conv2d(x, taps(x, 4, 3, 4, 3), None, 2, "valid"),
+    lambda x: functional.conv2d(x, taps(x, 4, 3, 2, 2), None, 3),
+    lambda x: functional.conv2d(x[0], taps(x, 4, 3, 2, 2), None, 1, 1),
+    lambda x: functional.conv1d(x.flatten(2), taps(x, 4, 3, 5), x[0, 0, 0, :4], 2, 2),
+    lambda x: functional.conv1d(x.flatten(2), taps(x, 3, 1, 4), None, 1, "same", 1, 3),
+    lambda x: functional.conv3d(x[:, None], taps(x, 2, 1, 2, 3, 2), None, (1, 2, 2), 1),
+    lambda x: functional.conv_transpose2d(x, taps(x, 3, 4, 3, 3), x[0, 0, 0, :4], 2, 1, 1),
+    lambda x: functional.conv_transpose2d(x, taps(x, 3, 2, 2, 3), None, (1, 3), (2, 0), 0, 3),
+    lambda x: functional.conv_transpose2d(x, taps(x, 3, 2, 2, 3), None, 2, 3, 1, 1, 2),
+    lambda x: functional.conv_transpose1d(x.flatten(2), taps(x, 3, 2, 4), None, 2, 1),
+    lambda x: functional.conv_transpose3d(x[:, None], taps(x, 1, 2, 2, 3, 2), None, 2, 1),
+    lambda x: torch.ops.aten.convolution(x, taps(x, 4, 3, 2, 3), None, (2, 3), (1, 1), (2, 1),
+                                         False, (0, 0), 1),
+    lambda x: torch.ops.aten.convolution(x, taps(x, 3, 2, 2, 3), None, (2, 3), (1, 1), (1, 1),
+                                         True, (1, 0), 1)]
+
+
+def make_convolutions():
+    return make_each(CONVOLUTIONS, IMAGES)
+
+
+class Weighted(nn.Module):
+    """Convolutions whose weights have a norm of their own, in each form."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        norm = nn.utils.parametrizations.weight_norm
+        self.layers = nn.ModuleList([
+            norm(nn.Conv1d(4, 4, 2, 2), dim=2), norm(nn.Conv1d(4, 4, 2, 2)),
+            norm(nn.Linear(4, 4), dim=None)])
+
+    def forward(self, x):
+        y = self.layers[1](self.layers[0](x)).transpose(1, 2)
+        return self.layers[2](y).square().sum()
+
+
+def make_weighted():
+    return Weighted().eval(), torch.zeros(2, 4, 8)
+
+
 class Pooled(nn.Module):
     """Patches, a batch norm by fixed moments, pools and a head, with a loss."""
 

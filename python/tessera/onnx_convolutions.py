@@ -1,0 +1,57 @@
+"""Converts convolutions of ONNX."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from . import convolutions
+from .convolutions import Spread
+from .graph_text import Value
+from .onnx_importer import Importer, attribute, handles
+from .onnx_pools import read_windows
+
+
+@handles("Conv")
+def convert_convolution(importer: Importer, node: Any) -> Value:
+    x, weight = (importer.value(item) for item in node.input[:2])
+    windows = read_windows(node, x.shape[2:], weight.shape[2:])
+    y = convolutions.convolve(importer.graph, x, weight, attribute(node, "group", 1), windows)
+    return add_channels(importer, node, y)
+
+
+def add_channels(importer: Importer, node: Any, y: Value) -> Value:
+    """A convolution plus its bias."""
+    bias = importer.operand(node, 2)
+    if bias is None:
+        return y
+    return importer.graph.arith("add", y, importer.graph.broadcast(bias, y.shape, [1]))
+
+
+@handles("ConvTranspose")
+def convert_transposed(importer: Importer, node: Any) -> Value:
+    x, weight = (importer.value(item) for item in node.input[:2])
+    spreads = read_spreads(node, x.shape[2:], weight.shape[2:])
+    y = convolutions.convolve_transposed(importer.graph, x, weight, attribute(node, "group", 1),
+                                         spreads)
+    return add_channels(importer, node, y)
+
+
+def read_spreads(node: Any, sizes: Sequence[int], lengths: Sequence[int]) -> list[Spread]:
+    """The dimensions of a transposed convolution, whose padding is given or follows from the sizes
+    of the result. Source: ONNX's schema of ConvTranspose."""
+    rank = len(sizes)
+    strides, dilations = (attribute(node, name, [1] * rank) for name in ("strides", "dilations"))
+    pads, mode = attribute(node, "pads", [0] * (2 * rank)), attribute(node, "auto_pad", "NOTSET")
+    more, wanted = attribute(node, "output_padding", [0] * rank), attribute(node, "output_shape")
+    if wanted is None and mode in ("SAME_UPPER", "SAME_LOWER"):
+        wanted = [size * stride for size, stride in zip(sizes, strides)]
+    spreads = []
+    for i in range(rank):
+        before, after = (pads[i], pads[rank + i]) if mode == "NOTSET" else (0, 0)
+        if wanted is not None:
+            whole = (sizes[i] - 1) * strides[i] + (lengths[i] - 1) * dilations[i] + 1 + more[i]
+            total = whole - wanted[-rank:][i]
+            before = total // 2 if mode == "SAME_UPPER" else total - total // 2
+            after = total - before
+        spreads.append(Spread(strides[i], dilations[i], before, after - more[i]))
+    return spreads
