@@ -1,6 +1,6 @@
 """Small models of architectures of transformers; `make_NAME` returns a module and its example
-arguments. As a program, python torch_architectures.py COMPILER decoders|others: imports each with
---check and partitions it."""
+arguments. As a program, python torch_architectures.py COMPILER decoders|others|convolutions:
+imports each with --check and partitions it."""
 
 import pathlib
 import re
@@ -85,15 +85,37 @@ PAIRS = {
                         "vocab_size": 259, "decoder_start_token_id": 0, "dropout_rate": 0.0,
                         "use_cache": False}),
 }
+STAGES = {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1], "num_labels": 5}
+# Losses of images and sounds: class, sizes, the name of the input and its shape, and the labels.
+CONVOLUTIONS = {
+    # ResNet-18, with batch norms by fixed moments.
+    "resnet": ("ResNetForImageClassification", "ResNetConfig",
+               {**STAGES, "embedding_size": 8, "depths": [2, 2, 2, 2], "layer_type": "basic"},
+               "pixel_values", (2, 3, 64, 64), (2,)),
+    "convnext": ("ConvNextForImageClassification", "ConvNextConfig", STAGES, "pixel_values",
+                 (2, 3, 64, 64), (2,)),
+    "whisper": ("WhisperForConditionalGeneration", "WhisperConfig",
+                {**PAIRS["bart"][1], "num_mel_bins": 8, "max_source_positions": 16,
+                 "max_target_positions": 16, "pad_token_id": 0, "bos_token_id": 1,
+                 "eos_token_id": 2, "decoder_start_token_id": 1},
+                "input_features", (2, 8, 32), (2, 10)),
+    # Weights with a norm of their own, and a group norm.
+    "wav2vec2": ("Wav2Vec2ForSequenceClassification", "Wav2Vec2Config",
+                 {**SIZES, "conv_dim": [12, 12, 12], "conv_kernel": [10, 3, 2],
+                  "conv_stride": [5, 2, 2], "num_feat_extract_layers": 3,
+                  "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4,
+                  "classifier_proj_size": 16, "num_labels": 5},
+                 "input_values", (2, 600), (2,)),
+}
 
 
 class Loss(torch.nn.Module):
-    def __init__(self, model):
+    def __init__(self, model, name="input_ids"):
         super().__init__()
-        self.model = model
+        self.model, self.name = model, name
 
-    def forward(self, ids, labels):
-        return self.model(input_ids=ids, labels=labels).loss
+    def forward(self, x, labels):
+        return self.model(**{self.name: x}, labels=labels).loss
 
 
 class Result(torch.nn.Module):
@@ -112,6 +134,10 @@ def make(name):
         config = getattr(transformers, f"{kind}Config")(**sizes)
         model = getattr(transformers, f"{kind}ForConditionalGeneration")(config)
         return Loss(model), IDS[:, :12].clone(), IDS[:, :10].clone()
+    if name in CONVOLUTIONS:
+        kind, config, sizes, given, shape, labels = CONVOLUTIONS[name]
+        model = getattr(transformers, kind)(getattr(transformers, config)(**sizes)).eval()
+        return Loss(model, given), torch.zeros(shape), torch.zeros(labels, dtype=torch.long)
     if name in DECODERS:
         kind, sizes = DECODERS[name]
         classes, result, options = (f"{kind}ForCausalLM", f"{kind}Config"), "logits", \
@@ -124,7 +150,7 @@ def make(name):
     return Result(model, result, options), example
 
 
-for _name in [*DECODERS, *ENCODERS, *IMAGES, *PAIRS]:
+for _name in [*DECODERS, *ENCODERS, *IMAGES, *PAIRS, *CONVOLUTIONS]:
     globals()[f"make_{_name}"] = lambda name=_name: make(name)
 
 
@@ -133,8 +159,10 @@ def main(compiler, group):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
     from tessera import __main__ as command, errors
     good = True
+    names = {"decoders": DECODERS, "convolutions": CONVOLUTIONS,
+             "others": [*ENCODERS, *IMAGES, *PAIRS]}[group]
     with tempfile.TemporaryDirectory() as folder:
-        for name in DECODERS if group == "decoders" else [*ENCODERS, *IMAGES, *PAIRS]:
+        for name in names:
             graph = f"{folder}/{name}.mlir"
             options = command.make_parser().parse_args(
                 ["import", f"{__file__}:make_{name}", "-o", graph, "--check"])
