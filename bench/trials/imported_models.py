@@ -182,11 +182,8 @@ OTHERS = {
     "xlnet": ("XLNet", IDS, {"n_head": 4, "n_layer": 2, "d_inner": 128}),
     "yolos": ("Yolos", IMAGE, {"image_size": [32, 32], "num_detection_tokens": 8}),
 }
-# Models whose ops the importer refuses: a GELU with a gradient of its own, convolutions and pools
-# that overlap, complex numbers, writes through strides.
-REFUSED = {"bloom", "canine", "convbert", "convnext", "convnextv2", "fnet", "funnel", "hubert",
-           "poolformer", "resnet", "segformer", "swin", "swinv2", "videomae", "wav2vec2",
-           "whisper"}
+# Models whose ops the importer refuses: a GELU with a gradient of its own, complex numbers.
+REFUSED = {"bloom", "fnet"}
 LOSS, STATE = "loss", "last_hidden_state"
 STEPS, RATE, BETAS, EPSILON, DECAY, CLIP = 3, 1e-3, (0.9, 0.95), 1e-8, 0.1, 1.0
 TEXT = ROOT / "LICENSE"

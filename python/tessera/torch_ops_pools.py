@@ -15,6 +15,8 @@ from .torch_ops_shapes import pick
 from .windows import Window
 
 
+# Pools.
+
 def spatial_rank(node: Any) -> int:
     """The number of spatial dimensions, which are the last ones: the digit in the op's name."""
     return int(next(letter for letter in str(node.target) if letter.isdigit()))
@@ -78,8 +80,6 @@ def convert_mean_pool(importer: Importer, node: Any) -> Value:
 def mean_in(importer: Importer, x: Value, found: Sequence[Window], counts: Any) -> Value:
     return windows.mean_in(importer.graph, x, found, importer.write(torch.tensor(counts)))
 
-
-# Pools whose windows follow from the size of the result.
 
 def adaptive_rows(size: int, count: int) -> list[range]:
     """The positions of each of `count` windows of a dimension. Source: torch's start_index and
@@ -149,8 +149,6 @@ def sum_rows(importer: Importer, x: Value, dim: int, rows: Sequence[range]) -> V
             elements[i] = graph.select(shown, y, 0)
     return functools.reduce(functools.partial(windows.add, graph), elements)
 
-
-# Windows of images.
 
 @handles("aten.im2col.default")
 def convert_windows(importer: Importer, node: Any) -> Value:
