@@ -54,18 +54,24 @@ def make_llama_logits():
     return with_result(torch_models.llama(), "logits"), IDS
 
 
-def train(model, text):
+def read_batches(text):
+    """The tokens of each step, as inputs and as labels."""
+    size = BATCH * SEQ
+    for step in range(STEPS):
+        tokens = torch.tensor(list(text[step * size:][:size])).view(BATCH, SEQ)
+        yield tokens, tokens
+
+
+def train(model, batches):
     """torch's losses: matrices have weight decay, norms and biases do not."""
-    parameters = list(model.parameters())
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": DECAY},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=LR, betas=BETAS, eps=EPS)
     losses = []
-    for step in range(STEPS):
-        size = BATCH * SEQ
-        tokens = torch.tensor(list(text[step * size:][:size])).view(BATCH, SEQ)
+    for x, labels in batches:
         optimizer.zero_grad()
-        loss = model(tokens, tokens)
+        loss = model(x, labels)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, CLIP)
         optimizer.step()
@@ -95,7 +101,7 @@ def losses_of(log):
 def compare_training(tessera, name, folder, text):
     graph = import_graph(name, folder, "--label-shift", 0, "--weights-out",
                          folder / f"{name}.safetensors")
-    expected = train(globals()[f"make_{name}"]()[0], text.read_bytes())
+    expected = train(globals()[f"make_{name}"]()[0], read_batches(text.read_bytes()))
     good = True
     for title, (options, ranks) in RUNS.items():
         program = folder / f"{name}.program"
