@@ -21,6 +21,8 @@ def read_windows(node: Any, sizes: Sequence[int], lengths: Sequence[int]) -> lis
     strides, dilations = (attribute(node, name, [1] * rank) for name in ("strides", "dilations"))
     pads, mode = attribute(node, "pads", [0] * (2 * rank)), attribute(node, "auto_pad", "NOTSET")
     pads = pads if mode == "NOTSET" else [0] * (2 * rank)
+    if min(pads) < 0:
+        raise ImportFailure(f"expects padding that adds elements but got {pads}")
     found = [Window(*numbers) for numbers in
              zip(sizes, lengths, strides, dilations, pads[:rank], pads[rank:])]
     for window in found:
@@ -38,8 +40,6 @@ def convert_pool(importer: Importer, node: Any) -> Value:
     if not x.is_float:
         raise ImportFailure(f"expects floats but got {x.type}")
     found = read_windows(node, x.shape[2:], attribute(node, "kernel_shape"))
-    if min(min(window.before, window.after) for window in found) < 0:
-        raise ImportFailure("expects padding that adds elements")
     if node.op_type == "MaxPool":
         return windows.largest_in(graph, x, found)
     if node.op_type == "LpPool":

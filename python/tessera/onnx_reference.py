@@ -7,6 +7,7 @@ from typing import Any, Mapping
 import numpy
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops import op_conv_transpose
 
 
 class GatherElements(OpRun):
@@ -40,7 +41,29 @@ class GlobalMaxPool(OpRun):
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
 
 
-FIXES = [GatherElements, BatchNormalization, GlobalMaxPool]
+class GlobalLpPool(OpRun):
+    """Norms, which the reference does not have."""
+    op_domain = ""
+
+    def _run(self, x: Any, p: int | None = None) -> tuple[Any]:
+        powers = (numpy.abs(x) ** (p or 2)).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
+        return ((powers ** (1 / (p or 2))).astype(x.dtype),)
+
+
+class ConvTranspose(op_conv_transpose.ConvTranspose):
+    """Supports groups of channels that make another number of channels than they take."""
+    op_domain = ""
+
+    def _run(self, x: Any, weight: Any, bias: Any = None, group: int | None = None,
+             **settings: Any) -> tuple[Any]:
+        parts = []
+        for pair in zip(numpy.split(x, group or 1, 1), numpy.split(weight, group or 1)):
+            parts += super()._run(*pair, group=1, **settings)
+        y = numpy.concatenate(parts, 1)
+        return (y if bias is None else y + bias.reshape(-1, *[1] * (x.ndim - 2)),)
+
+
+FIXES = [GatherElements, BatchNormalization, GlobalMaxPool, GlobalLpPool, ConvTranspose]
 
 
 def evaluate(model: Any, inputs: Mapping[str, Any]) -> list[Any]:

@@ -92,14 +92,6 @@ def make_in_volumes():
     return make_each(IN_VOLUMES, VOLUMES)
 
 
-# Pools that torch computes in f32 where their operands have 16 bits.
-NARROW = [POOLS[0], POOLS[10], POOLS[15], POOLS[19], POOLS[22]]
-
-
-def make_narrow(dtype=torch.bfloat16):
-    return Results(NARROW, IMAGES).to(dtype).eval(), torch.ones(1, dtype=dtype)
-
-
 def taps(x, *shape, start=0):
     """A weight with elements of x."""
     count = torch.Size(shape).numel()
@@ -149,6 +141,36 @@ CONVOLUTIONS = [
 
 def make_convolutions():
     return make_each(CONVOLUTIONS, IMAGES)
+
+
+def make_narrow(dtype=torch.bfloat16):
+    """Pools and convolutions that torch computes in f32 where their operands have 16 bits."""
+    pools = [POOLS[i] for i in (0, 10, 15, 19, 22)]
+    return Results(pools + CONVOLUTIONS, IMAGES).to(dtype).eval(), torch.ones(1, dtype=dtype)
+
+
+def norm_by_moments(op, *options):
+    """A batch norm as programs of ATen's ops have it."""
+    def run(x):
+        mean, variance = torch.arange(3) * 0.1, torch.arange(1.0, 4.0)
+        return op(x, x[0, :, 0, 0], x[1, :, 0, 0], mean.to(x), variance.to(x), *options)[0]
+    return run
+
+
+ATEN = torch.ops.aten
+NORMS = [norm_by_moments(ATEN.native_batch_norm, False, 0.1, 1e-3),
+         norm_by_moments(ATEN._native_batch_norm_legit_no_training, 0.1, 1e-3)]
+# Norms that run on GPUs alone.
+DEVICE_NORMS = [norm_by_moments(ATEN.cudnn_batch_norm, False, 0.1, 1e-3),
+                norm_by_moments(ATEN.miopen_batch_norm, False, 0.1, 1e-3)]
+
+
+def make_norms():
+    return make_each(NORMS, IMAGES)
+
+
+def make_device_norms():
+    return make_each(DEVICE_NORMS, IMAGES)
 
 
 class Weighted(nn.Module):
@@ -205,6 +227,11 @@ def refuse_positions():
 def refuse_integers():
     return make_each([lambda x: x * functional.max_pool2d(torch.arange(4)[None, None] + x.long(), 1)
                       ], IMAGES[..., :4])
+
+
+def refuse_moments():
+    return make_each([lambda x: ATEN.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-3)[1]
+                      ], IMAGES)
 
 
 def refuse_training():
