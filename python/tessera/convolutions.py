@@ -50,9 +50,9 @@ def convolution(graph: Graph, x: Value, weight: Value, dims: Sequence[Settings],
 
 
 def check_channels(x: Value, taken: int, made: int, parts: int) -> None:
-    if x.shape[1] != taken or made % parts:
-        raise ImportFailure(f"expects {parts} groups of {taken} channels that make {made} but got "
-                            f"{x.type}")
+    if x.shape[1] != taken or taken % parts or made % parts:
+        raise ImportFailure(f"expects a weight and {parts} groups that fit the channels of {x.type} "
+                            f"but got {taken} channels that make {made}")
 
 
 def convolve_patches(graph: Graph, x: Value, weight: Value, parts: int,

@@ -14,15 +14,28 @@ from .windows import Window
 
 # Pools.
 
+def read_numbers(node: Any, name: str, count: int, least: int) -> list[int]:
+    """An attribute with a number for each dimension; the least one if it may be omitted."""
+    numbers = list(attribute(node, name, [] if name == "kernel_shape" else [least] * count))
+    if len(numbers) != count or min(numbers, default=least) < least:
+        raise ImportFailure(f"expects {count} numbers from {least} on as {name} but got {numbers}")
+    return numbers
+
+
+def read_mode(node: Any) -> str:
+    mode = str(attribute(node, "auto_pad", "NOTSET"))
+    if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise ImportFailure("expects NOTSET, VALID, SAME_UPPER or SAME_LOWER as auto_pad but got "
+                            f"{mode}")
+    return mode
+
+
 def read_windows(node: Any, sizes: Sequence[int], lengths: Sequence[int]) -> list[Window]:
     """The windows of each dimension. Source of the counts: ONNX's schemas of MaxPool, AveragePool
     and Conv."""
-    rank = len(sizes)
-    strides, dilations = (attribute(node, name, [1] * rank) for name in ("strides", "dilations"))
-    pads, mode = attribute(node, "pads", [0] * (2 * rank)), attribute(node, "auto_pad", "NOTSET")
-    pads = pads if mode == "NOTSET" else [0] * (2 * rank)
-    if min(pads) < 0:
-        raise ImportFailure(f"expects padding that adds elements but got {pads}")
+    rank, mode = len(sizes), read_mode(node)
+    strides, dilations = (read_numbers(node, name, rank, 1) for name in ("strides", "dilations"))
+    pads = read_numbers(node, "pads", 2 * rank, 0) if mode == "NOTSET" else [0] * (2 * rank)
     found = [Window(*numbers) for numbers in
              zip(sizes, lengths, strides, dilations, pads[:rank], pads[rank:])]
     for window in found:
@@ -39,14 +52,21 @@ def convert_pool(importer: Importer, node: Any) -> Value:
     x, graph = importer.value(node.input[0]), importer.graph
     if not x.is_float:
         raise ImportFailure(f"expects floats but got {x.type}")
-    found = read_windows(node, x.shape[2:], attribute(node, "kernel_shape"))
+    found = read_windows(node, x.shape[2:], read_numbers(node, "kernel_shape", len(x.shape) - 2, 1))
     if node.op_type == "MaxPool":
         return windows.largest_in(graph, x, found)
     if node.op_type == "LpPool":
-        order = attribute(node, "p", 2)
+        order = read_order(node)
         return root(graph, windows.sum_in(graph, power(graph, x, order), found), order)
     counts = windows.count_elements(found, bool(attribute(node, "count_include_pad", 0)))
     return windows.mean_in(graph, x, found, importer.write(counts.astype("f8")))
+
+
+def read_order(node: Any) -> int:
+    order = int(attribute(node, "p", 2))
+    if order < 1:
+        raise ImportFailure(f"expects a norm of order 1 or more but got {order}")
+    return order
 
 
 def power(graph: Graph, x: Value, order: int) -> Value:
@@ -72,7 +92,7 @@ def convert_global_pool(importer: Importer, node: Any) -> Value:
     x, graph = importer.value(node.input[0]), importer.graph
     axes = range(2, len(x.shape))
     if node.op_type == "GlobalLpPool":
-        order = attribute(node, "p", 2)
+        order = read_order(node)
         y = root(graph, graph.reduce("sum", power(graph, x, order), axes), order)
     else:
         y = reduce_elements(graph, "Mean" if node.op_type == "GlobalAveragePool" else "Max", x,

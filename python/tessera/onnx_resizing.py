@@ -26,11 +26,15 @@ def convert_resize(importer: Importer, node: Any) -> Value:
         raise ImportFailure("expects resizing of all elements to sizes or factors of their own but "
                             f"got {mode} and {policy}")
     factors, sizes = importer.constant(node, 2, "scales"), importer.numbers(node, 3, "sizes")
-    numbers = [float(number) for number in factors] if sizes is None else sizes
-    axes = attribute(node, "axes", range(len(numbers)))
+    # An empty tensor is omitted.
+    is_factor = not sizes
+    numbers = [float(number) for number in factors] if is_factor else sizes
+    axes = list(attribute(node, "axes", range(len(x.shape))))
+    if len(numbers) != len(axes) or min(numbers) <= 0:
+        raise ImportFailure(f"expects {len(axes)} sizes or factors above 0 but got {numbers}")
     for axis, number in zip(axes, numbers):
         dim = positive(axis, len(x.shape))
-        if number != (1 if sizes is None else x.shape[dim]):
+        if number != (1 if is_factor else x.shape[dim]):
             x = resize(importer, node, x, dim, number)
     return x
 

@@ -1,5 +1,6 @@
 """Writes ONNX files of pools, resizing and convolutions, FOLDER/NAME.onnx: python
-onnx_window_models.py FOLDER."""
+onnx_window_models.py FOLDER; or prints the lines that refuse files: python onnx_window_models.py
+refused FOLDER."""
 
 import pathlib
 import sys
@@ -71,6 +72,37 @@ def make_forms(path):
                      {"x": (TensorProto.FLOAT, (1, 4, 6, 21))})
 
 
+def import_refused(folder):
+    """Prints the line for each file that is refused; exit status 1 if one is imported."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
+    from tessera import errors, onnx_import
+    weight, path, imported = numpy.ones((4, 4, 2, 2), "f4"), pathlib.Path(folder) / "r.onnx", 0
+    two = numpy.float32([2, 2])
+    for op, arrays, attributes in (
+            ("MaxPool", [], {}), ("MaxPool", [], {"kernel_shape": [2]}),
+            ("MaxPool", [], {"kernel_shape": [9, 2]}),
+            ("MaxPool", [], {"kernel_shape": [2, 2], "strides": [0, 1]}),
+            ("MaxPool", [], {"kernel_shape": [2, 2], "auto_pad": "SAME"}),
+            ("LpPool", [], {"kernel_shape": [2, 2], "p": -1}),
+            ("Conv", [weight], {"pads": [0, -1, 1, 1]}), ("Conv", [weight], {"group": 2}),
+            ("Conv", [weight[0]], {}), ("Conv", [weight], {"kernel_shape": [3, 3]}),
+            ("Conv", [weight, two], {}), ("ConvTranspose", [weight], {"group": 3}),
+            ("ConvTranspose", [weight], {"pads": [9, 9, 9, 9]}), ("Resize", [None, two], {}),
+            ("Resize", [None, numpy.float32([1, 1, 2, 2])],
+             {"keep_aspect_ratio_policy": "not_larger"})):
+        weights = [onnx.numpy_helper.from_array(array, f"c{i}") for i, array in enumerate(arrays)
+                   if array is not None]
+        names = [f"c{i}" * (array is not None) for i, array in enumerate(arrays)]
+        node = helper.make_node(op, ["x", *names], ["y"], **attributes)
+        onnx_models.save(path, 18, [node], weights, ["y"], {"x": (TensorProto.FLOAT, (1, 4, 6, 6))})
+        try:
+            onnx_import.read_file(path)
+            imported = 1
+        except errors.ImportFailure as failure:
+            print(str(failure).partition("node y ")[2])
+    return imported
+
+
 def main(folder):
     models = torch_window_models
     pools = [models.POOLS[i] for i in (0, 1, 3, 6, 9, 10, 11, 12, 17, 18)]
@@ -84,4 +116,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(import_refused(sys.argv[2]) if sys.argv[1] == "refused" else main(sys.argv[1]))
