@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+import torch
+
 from . import convolutions, groups
 from .convolutions import Spread
 from .errors import ImportFailure
@@ -81,6 +83,31 @@ def convert_any_convolution(importer: Importer, node: Any) -> Value:
     if is_transposed:
         return convolve_transposed(importer, node, strides, padding, more, dilations, parts)
     return convolve(importer, node, strides, padding, dilations, parts)
+
+
+@handles("aten.col2im.default")
+def convert_sum_of_windows(importer: Importer, node: Any) -> Value:
+    """Images of windows, whose common elements are summed: a transposed convolution in which each
+    element of a window has a tap of its own. Windows that follow each other are moved."""
+    x, graph = importer.value(node.args[0]), importer.graph
+    sizes, lengths, dilations, widths, strides = (per_dim(item, 2) for item in node.args[1:6])
+    shape, count = node.meta["val"].shape, lengths[0] * lengths[1]
+    windows = [Window(*numbers).fit() for numbers in
+               zip(sizes, lengths, strides, dilations, widths, widths)]
+    rows, columns = (window.count for window in windows)
+    batch, channels = shape[0] if len(shape) == 4 else 1, shape[-3]
+    if strides == lengths and dilations == [1, 1] and widths == [0, 0] and \
+            [rows * lengths[0], columns * lengths[1]] == sizes:
+        apart = graph.reshape(x, [batch, channels, *lengths, rows, columns])
+        return graph.reshape(graph.transpose(apart, [0, 1, 4, 2, 5, 3]), shape)
+    x = graph.reshape(x, [batch, channels * count, rows, columns])
+    taps = importer.write(torch.eye(count).reshape(count, 1, *lengths))
+    taps = graph.cast(groups.tile(graph, taps, [channels, 1, 1, 1]), x.element)
+    spreads = [Spread(window.stride, window.dilation, window.before, (window.count - 1) *
+                      window.stride + window.extent - window.before - window.size)
+               for window in windows]
+    y = convolutions.convolve_transposed(graph, x, taps, channels, spreads)
+    return graph.reshape(y, shape)
 
 
 @handles("aten._weight_norm.default", "aten._weight_norm_interface.default")

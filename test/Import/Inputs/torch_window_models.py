@@ -139,6 +139,20 @@ CONVOLUTIONS = [
                                          True, (1, 0), 1)]
 
 
+def sum_windows(x, sizes, *settings):
+    """Windows of images, whose elements are summed where they were."""
+    return functional.fold(functional.unfold(x, *settings).cumsum(1), sizes, *settings)
+
+
+FOLDED = [lambda x: sum_windows(x, (8, 9), (2, 3), 1, 0, (2, 3)),
+          lambda x: sum_windows(x, (8, 9), 2, 1, 0, 2), lambda x: sum_windows(x, (8, 9), 3, 2, 1, 2),
+          lambda x: sum_windows(x[0], (8, 9), (2, 3), 1, (1, 0), 1)]
+
+
+def make_folded():
+    return make_each(FOLDED, IMAGES)
+
+
 def make_convolutions():
     return make_each(CONVOLUTIONS, IMAGES)
 
