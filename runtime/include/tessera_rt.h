@@ -43,7 +43,7 @@ extern "C" {
 
 /// Version of this ABI and of the manifest. A program whose manifest names
 /// another version is refused at start.
-#define TESSERA_RT_ABI_VERSION 7
+#define TESSERA_RT_ABI_VERSION 8
 
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
