@@ -198,13 +198,18 @@ def norm_rows(importer: Importer, node: Any) -> tuple[Value, Sequence[int]]:
     return importer.graph.reshape(x, [*kept, math.prod(sizes)]), sizes
 
 
+@handles("aten.native_layer_norm.default")
+def convert_native_layer_norm(importer: Importer, node: Any) -> list[Value]:
+    return without_moments(node, convert_layer_norm(importer, node))
+
+
 @handles("aten.layer_norm.default")
 def convert_layer_norm(importer: Importer, node: Any) -> Value:
     x, sizes = norm_rows(importer, node)
     gamma = vector(importer, argument(node, 2, "weight"), sizes, x, 1)
     beta = vector(importer, argument(node, 3, "bias"), sizes, x, 0)
     y = layer_norm(importer.graph, x, gamma, beta, argument(node, 4, "eps", 1e-5))
-    return importer.graph.reshape(y, node.meta["val"].shape)
+    return importer.graph.reshape(y, importer.value(node.args[0]).shape)
 
 
 @handles("aten.rms_norm.default")
@@ -247,6 +252,13 @@ def convert_group_norm(importer: Importer, node: Any) -> Value:
                        argument(node, 3, "bias"), argument(node, 4, "eps", 1e-5))
 
 
+@handles("aten.native_group_norm.default")
+def convert_native_group_norm(importer: Importer, node: Any) -> list[Value]:
+    weight, bias = node.args[1:3]
+    return without_moments(node, norm_groups(importer, node, node.args[6], weight, bias,
+                                             node.args[7]))
+
+
 @handles("aten.instance_norm.default", "aten.batch_norm.default")
 def convert_channel_norm(importer: Importer, node: Any) -> Value:
     return norm_channels(importer, node, *node.args[1:6], node.args[7])
@@ -262,6 +274,13 @@ def convert_native_norm(importer: Importer, node: Any) -> list[Value]:
 def convert_fixed_norm(importer: Importer, node: Any) -> list[Value]:
     return without_moments(node, norm_channels(importer, node, *node.args[1:5], False,
                                                node.args[6]))
+
+
+@handles("aten._native_batch_norm_legit.no_stats")
+def convert_measured_norm(importer: Importer, node: Any) -> list[Value]:
+    weight, bias = node.args[1:3]
+    return without_moments(node, norm_channels(importer, node, weight, bias, None, None,
+                                               node.args[3], node.args[5]))
 
 
 def without_moments(node: Any, value: Value) -> list[Value]:

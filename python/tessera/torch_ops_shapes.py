@@ -78,6 +78,27 @@ def convert_select(importer: Importer, node: Any) -> Value:
     return importer.graph.reshape(part, node.meta["val"].shape)
 
 
+@handles("aten.slice_scatter.default", "aten.select_scatter.default")
+def convert_slice_scatter(importer: Importer, node: Any) -> Value:
+    """A tensor with other elements in a slice of a dimension."""
+    (x, new), graph = (importer.value(item) for item in node.args[:2]), importer.graph
+    dim = positive(argument(node, 2, "dim", 0), len(x.shape))
+    if str(node.target) == "aten.select_scatter.default":
+        rows = range(x.shape[dim])[node.args[3]:][:1]
+        new = graph.reshape(new, x.shape[:dim] + (1,) + x.shape[dim + 1:])
+    else:
+        rows = range(x.shape[dim])[slice(argument(node, 3, "start"), argument(node, 4, "end"),
+                                         argument(node, 5, "step", 1))]
+    if rows.step == 1 and rows:
+        after = x.shape[dim] - rows.stop
+        return graph.concat([*([graph.slice(x, dim, 0, rows.start)] if rows.start else []), new,
+                             *([graph.slice(x, dim, rows.stop, after)] if after else [])], dim)
+    places = list(range(x.shape[dim]))
+    for i, row in enumerate(rows):
+        places[row] = x.shape[dim] + i
+    return pick(importer, graph.concat([x, new], dim), dim, places) if rows else x
+
+
 @handles("aten.split.Tensor", "aten.split_with_sizes.default", "aten.chunk.default",
          "aten.unsafe_split.Tensor", "aten.unbind.int")
 def convert_split(importer: Importer, node: Any) -> list[Value]:

@@ -280,7 +280,11 @@ SHAPES = [
     lambda x: functional.adaptive_avg_pool1d(x, 1),
     lambda x: functional.adaptive_avg_pool2d(x[None], 1),
     lambda x: x.as_strided((3, 2, 2), (2, 6, 1)), lambda x: x.as_strided((2, 4), (0, 1), 1),
-    lambda x: x.as_strided((2, 2, 4), (6, 2, 1)), lambda x: (x + 1).as_strided((5, 3), (2, 1), 1)]
+    lambda x: x.as_strided((2, 2, 4), (6, 2, 1)), lambda x: (x + 1).as_strided((5, 3), (2, 1), 1),
+    lambda x: torch.slice_scatter(x, x[:, :2] * 2, 1, -3, 5),
+    lambda x: torch.slice_scatter(x, x[:, :3] * 2, -1, 0, 9, 2),
+    lambda x: torch.slice_scatter(x, x * 2, 1), lambda x: torch.select_scatter(x, x[0] * 2, 0, 1),
+    lambda x: torch.select_scatter(x, x[:, 0] * 2, 1, -1)]
 
 
 def make_shapes():
