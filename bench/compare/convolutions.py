@@ -9,6 +9,7 @@ Needs a python3 with torch and transformers."""
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -72,7 +73,7 @@ def compare(options, name, folder):
     inputs, outputs = folder / f"{name}.in", folder / f"{name}.out"
     tessera, program = options.build / "bin" / "tessera", folder / f"{name}.bin"
     run(sys.executable, "-m", "tessera", "import", f"{__file__}:{MODELS[name].__name__}", "-o", graph,
-        "--weights-out", weights, cwd=ROOT / "python")
+        "--weights-out", weights, cwd=ROOT / "python", env={**os.environ, "TESSERA": str(tessera)})
     run(tessera, "compile", graph, "--quiet", "-o", program)
     module, (x,) = MODELS[name]()
     inputs.mkdir(exist_ok=True)
