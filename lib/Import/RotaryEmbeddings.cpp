@@ -276,8 +276,8 @@ void readNewerRope(const ModelFamily &family, const OlderRope &older,
 
 } // namespace
 
-/// If window layers have a rotary embedding of their own, newer files have both
-/// in "rope_parameters", by the type of layer.
+/// Reads the rotary embeddings of a config. Newer files have those of window
+/// layers beside the others in "rope_parameters", by the type of layer.
 void tessera::readRopes(const ModelFamily &family, ConfigReader &reader,
                         ModelConfig &config) {
   // A price depends on the size of what is rotated alone.

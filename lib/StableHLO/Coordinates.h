@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a gather and a scatter have in common: indices with a coordinate for
+// Common parts of gathers and scatters: indices with a coordinate for
 // each of some dimensions of the operand become ids of the rows of a matrix. A
 // row is a position in these dimensions, and its elements are the others.
 //
