@@ -75,7 +75,8 @@ static void convertToCopy(linalg::GenericOp op) {
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   Value source = op.getDpsInputs()[0];
   // A constant has no memory yet.
-  if (type.getRank() > 8 || source.getDefiningOp<arith::ConstantOp>())
+  if (type.getRank() > TESSERA_RT_MAX_DIMS ||
+      source.getDefiningOp<arith::ConstantOp>())
     return;
   auto sourceType = cast<RankedTensorType>(source.getType());
   SmallVector<int64_t> strides(type.getRank(), 0);

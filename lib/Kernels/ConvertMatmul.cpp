@@ -19,17 +19,24 @@ using Letters = Einsum::Letters;
 
 namespace {
 
-/// Copies `value` from the order of dimensions `from` to the order `to`.
+/// Copies `value` from the order of dimensions `from` to the order `to`: in the
+/// library, or in a kernel where the library has too few dimensions.
 Value permute(GenericBuilder &b, Value value, ArrayRef<unsigned> from,
               ArrayRef<unsigned> to) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> old = rt::getRowMajorStrides(type.getShape());
   SmallVector<int64_t> shape, strides;
-  for (unsigned letter : to) {
+  SmallVector<unsigned> loops(to.size());
+  for (auto [loop, letter] : llvm::enumerate(to)) {
     size_t dim = llvm::find(from, letter) - from.begin();
     shape.push_back(type.getDimSize(dim));
     strides.push_back(old[dim]);
+    loops[dim] = loop;
   }
+  if (shape.size() > TESSERA_RT_MAX_DIMS)
+    return b.map(shape, type.getElementType(),
+                 {{value, b.project(shape.size(), loops)}},
+                 [](ValueRange v) { return v[0]; });
   return rt::CopyOp::create(
       b, RankedTensorType::get(shape, type.getElementType()), value, strides,
       /*base=*/0, Value(), IntegerAttr());

@@ -62,8 +62,8 @@ Value dropUnit(OpBuilder &b, Location loc, Value value, int64_t at,
 }
 
 /// Converts to a copy if at most one dimension starts at a position known only
-/// at run time. Otherwise converts to a kernel that reads at computed
-/// positions.
+/// at run time, and the library has as many dimensions. Otherwise converts to a
+/// kernel that reads at computed positions.
 struct ConvertExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
@@ -71,7 +71,8 @@ struct ConvertExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
     if (ShapedType::isDynamicShape(op.getType().getShape()))
       return failure();
     int64_t numDynamic = 0;
-    bool isCopy = !ShapedType::isDynamicShape(op.getStaticStrides());
+    bool isCopy = !ShapedType::isDynamicShape(op.getStaticStrides()) &&
+                  op.getSourceType().getRank() <= TESSERA_RT_MAX_DIMS;
     for (int64_t i = 0; i < op.getSourceType().getRank(); ++i)
       if (op.isDynamicOffset(i)) {
         ++numDynamic;
