@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
 
-/// The largest stride, dilation, padding and size along a dimension of
+/// The largest stride and dilation, and the largest padding and number of
 /// positions: sums of products of two stay in 64 bits.
 static constexpr int64_t kMaxStep = 1 << 20, kMaxSize = int64_t(1) << 40;
 
@@ -85,9 +85,7 @@ LogicalResult ConvolutionOp::verify() {
   if (failed(verifyShape(*this, "(C4)", "a result", shape, getResult())))
     return failure();
   Type in = x.getElementType(), out = result.getElementType();
-  bool wider = isa<FloatType>(in) && isa<FloatType>(out) &&
-               out.getIntOrFloatBitWidth() > in.getIntOrFloatBitWidth();
-  if (in == weight.getElementType() && !isQuantized(in) && (in == out || wider))
+  if (in == weight.getElementType() && !isQuantized(in) && isSumOf(in, out))
     return success();
   return emitOpError("(C5) expects operands of one element type of at least 16 "
                      "bits and a result of that or a wider float but got ")
@@ -108,14 +106,13 @@ ShardingRule ConvolutionOp::getShardingRule() {
   unsigned out = rule.addFactor(result.getDimSize(2));
   rule.operands = {{{batch}, {group}, {in}}, {{group}, {out}, {in}}};
   rule.results = {{{batch}, {group}, {out}}};
-  for (TensorFactors *tensor :
-       {&rule.operands[0], &rule.operands[1], &rule.results[0]}) {
-    RankedTensorType type = tensor == &rule.operands[0]   ? x
-                            : tensor == &rule.operands[1] ? typeOf(getWeight())
-                                                          : result;
+  auto addPositions = [&](TensorFactors &dims, RankedTensorType type) {
     for (int64_t size : type.getShape().drop_front(kFirstPosition))
-      tensor->push_back({rule.addFactor(size, FactorKind::Replicated)});
-  }
+      dims.push_back({rule.addFactor(size, FactorKind::Replicated)});
+  };
+  addPositions(rule.operands[0], x);
+  addPositions(rule.operands[1], typeOf(getWeight()));
+  addPositions(rule.results[0], result);
   return rule;
 }
 

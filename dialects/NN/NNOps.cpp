@@ -110,6 +110,12 @@ void EinsumOp::build(OpBuilder &builder, OperationState &state, Type type,
   build(builder, state, type, spec, lhs, rhs, /*scales=*/ValueRange());
 }
 
+bool tessera::nn::isSumOf(Type element, Type sum) {
+  bool isWider = isa<FloatType>(element) && isa<FloatType>(sum) &&
+                 sum.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth();
+  return element == sum || isWider;
+}
+
 /// Checks the types and scales of an f8 matmul.
 static LogicalResult verifyQuantizedMatmul(EinsumOp op) {
   Type out = typeOf(op.getResult()).getElementType();
@@ -175,11 +181,9 @@ LogicalResult EinsumOp::verify() {
                << StringRef(&c, 1) << "' in the result or in both operands";
   Type in = typeOf(getLhs()).getElementType();
   Type out = typeOf(getResult()).getElementType();
-  bool wider = isa<FloatType>(in) && isa<FloatType>(out) &&
-               out.getIntOrFloatBitWidth() > in.getIntOrFloatBitWidth();
   if (isQuantized(in) || !getScales().empty())
     return verifyQuantizedMatmul(*this);
-  if (in != typeOf(getRhs()).getElementType() || (in != out && !wider))
+  if (in != typeOf(getRhs()).getElementType() || !isSumOf(in, out))
     return emitOpError("(C5) expects operands of one element type and a result "
                        "of that or a wider float but got ")
            << getLhs().getType() << ", " << getRhs().getType() << " and "

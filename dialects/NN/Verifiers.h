@@ -63,6 +63,10 @@ mlir::LogicalResult verifyAttention(mlir::Operation *op, mlir::Value query,
 /// operand.
 bool isSameOrWide(mlir::Value operand, mlir::Value result);
 
+/// Whether products of `element` may be summed in `sum`: that type, or a wider
+/// float.
+bool isSumOf(mlir::Type element, mlir::Type sum);
+
 /// Checks the starts of documents, which may be null (label C7).
 mlir::LogicalResult verifyStarts(mlir::Operation *op, mlir::Value query,
                                  mlir::Value starts);

@@ -280,7 +280,7 @@ void readNewerRope(const ModelFamily &family, const OlderRope &older,
 /// layers beside the others in "rope_parameters", by the type of layer.
 void tessera::readRopes(const ModelFamily &family, ConfigReader &reader,
                         ModelConfig &config) {
-  // A price depends on the size of what is rotated alone.
+  // Prices need the number of rotated elements, and no frequencies.
   if (reader.use == ConfigUse::Price)
     return;
   config.rope.theta = reader.positive("rope_theta", config.rope.theta);

@@ -101,6 +101,12 @@ void dilate(GenericBuilder &b, Convolution &c) {
   c.x = tensor::InsertSliceOp::create(b, c.x, zeros, offset, size, step);
 }
 
+/// Whether windows reach an element of x, and not only zeros around it.
+bool reachesElements(const WindowDim &dim) {
+  int64_t size = dim.getDilatedSize();
+  return size > 0 && dim.low > -size && dim.high > -size;
+}
+
 /// Puts zeros before and after the elements of x, or leaves elements out.
 void pad(GenericBuilder &b, Convolution &c) {
   SmallVector<int64_t> first, counts, steps(c.windows.size(), 1);
@@ -108,8 +114,6 @@ void pad(GenericBuilder &b, Convolution &c) {
   SmallVector<int64_t> shape(typeOf(c.x).getShape().take_front(3));
   bool isPadded = false;
   for (WindowDim &dim : c.windows) {
-    // Zeros after the last window are not read.
-    dim.setNumWindows(dim.getNumWindows());
     int64_t from = std::max<int64_t>(0, -dim.low);
     int64_t to = std::min(dim.size, dim.size + dim.high);
     first.push_back(from);
@@ -319,9 +323,13 @@ Value buildLoop(GenericBuilder &b, const Convolution &c) {
 }
 
 Value buildConvolution(GenericBuilder &b, Convolution c) {
-  bool isEmpty = llvm::is_contained(c.getShape(), 0) ||
-                 llvm::is_contained(typeOf(c.weight).getShape(), 0);
-  if (isEmpty)
+  // Positions after the last window are not read.
+  for (WindowDim &dim : c.windows)
+    dim.setNumWindows(dim.getNumWindows());
+  bool isZero = llvm::is_contained(c.getShape(), 0) ||
+                llvm::is_contained(typeOf(c.weight).getShape(), 0) ||
+                !llvm::all_of(c.windows, reachesElements);
+  if (isZero)
     return b.map(c.getShape(), c.element, {},
                  [&](ValueRange) { return b.constant(c.element, 0); });
   bool isOrdered =
