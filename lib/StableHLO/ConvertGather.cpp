@@ -29,36 +29,20 @@ using namespace tessera::stablehlo;
 
 namespace {
 /// The attributes of a gather.
-struct GatherDims {
-  SmallVector<int64_t> offset, collapsed, operandBatch, indexBatch, startMap;
-  SmallVector<int64_t> sizes;
-  int64_t indexVector = 0;
+struct GatherDims : IndexDims {
+  SmallVector<int64_t> offset;
 
   /// Whether a dimension of the operand is indexed by several values.
   bool isIndexed(int64_t dim, ArrayRef<int64_t> table) const {
-    return llvm::is_contained(startMap, dim) && sizes[dim] < table[dim];
-  }
-  /// Whether a dimension of the operand is missing in the result.
-  bool isDropped(int64_t dim) const {
-    return llvm::is_contained(collapsed, dim) ||
-           llvm::is_contained(operandBatch, dim);
+    return llvm::is_contained(map, dim) && sizes[dim] < table[dim];
   }
 };
 } // namespace
 
-/// Fails unless the lists fit the types of the operands and of the result.
-static LogicalResult check(OpConversion &c, const GatherDims &dims) {
+/// Fails unless the slices fit the operand and the result.
+static LogicalResult checkSlices(OpConversion &c, const GatherDims &dims) {
   ArrayRef<int64_t> table = c.operandType(0).getShape();
-  ArrayRef<int64_t> indices = c.operandType(1).getShape();
-  int64_t rank = table.size(), indexRank = indices.size();
-  SmallVector<int64_t> dropped(dims.collapsed), mapped(dims.startMap);
-  llvm::append_range(dropped, dims.operandBatch);
-  llvm::append_range(mapped, dims.operandBatch);
-  if (failed(c.checkDims(dropped, rank, "collapsed and batching dimensions")) ||
-      failed(c.checkDims(mapped, rank, "start_index_map")) ||
-      failed(c.checkDims(dims.indexBatch, indexRank,
-                         "start_indices_batching_dims")))
-    return failure();
+  int64_t rank = table.size();
   if (int64_t(dims.sizes.size()) != rank)
     return c.error() << "expects " << rank << " slice_sizes but got "
                      << dims.sizes.size();
@@ -67,19 +51,8 @@ static LogicalResult check(OpConversion &c, const GatherDims &dims) {
       return c.error() << "expects slice_sizes inside the operand, 1 of a "
                           "dimension that is dropped, but got "
                        << part << " of " << size;
-  bool hasVector = dims.indexVector >= 0 && dims.indexVector < indexRank;
-  if ((!hasVector && dims.indexVector != indexRank) ||
-      (hasVector ? indices[dims.indexVector] : 1) !=
-          int64_t(dims.startMap.size()))
-    return c.error() << "expects " << dims.startMap.size()
-                     << " coordinates along index_vector_dim";
-  if (dims.operandBatch.size() != dims.indexBatch.size())
-    return c.error() << "expects as many batching dimensions of the indices as "
-                        "of the operand";
-  for (auto [from, to] : llvm::zip_equal(dims.operandBatch, dims.indexBatch))
-    if (to == dims.indexVector || table[from] != indices[to])
-      return c.error() << "expects batching dimensions of equal sizes";
-  int64_t kept = rank - dropped.size(), batch = indexRank - hasVector;
+  int64_t kept = rank - dims.dropped.size() - dims.operandBatch.size();
+  int64_t batch = c.operandType(1).getRank() - dims.hasVector(c);
   if (failed(c.checkDims(dims.offset, kept + batch, "offset_dims")))
     return failure();
   if (int64_t(dims.offset.size()) != kept || !llvm::is_sorted(dims.offset))
@@ -88,10 +61,13 @@ static LogicalResult check(OpConversion &c, const GatherDims &dims) {
 }
 
 static FailureOr<GatherDims> readDims(OpConversion &c) {
-  std::optional<Fields> fields = parseFields(
-      getText(getSourceAttr(c.op, "dimension_numbers")), "gather",
-      {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
-       "start_indices_batching_dims", "start_index_map", "index_vector_dim"});
+  static constexpr IndexNames names = {
+      "collapsed_slice_dims", "operand_batching_dims",
+      "start_indices_batching_dims", "start_index_map"};
+  std::optional<Fields> fields =
+      parseFields(getText(getSourceAttr(c.op, "dimension_numbers")), "gather",
+                  {"offset_dims", names.dropped, names.operandBatch,
+                   names.indexBatch, names.map, "index_vector_dim"});
   auto sizes = c.getIntegers("slice_sizes");
   if (failed(sizes))
     return failure();
@@ -100,14 +76,8 @@ static FailureOr<GatherDims> readDims(OpConversion &c) {
            << "expects #stablehlo.gather<...> and indices of integers";
   GatherDims dims;
   dims.offset = fields->lookup("offset_dims");
-  dims.collapsed = fields->lookup("collapsed_slice_dims");
-  dims.operandBatch = fields->lookup("operand_batching_dims");
-  dims.indexBatch = fields->lookup("start_indices_batching_dims");
-  dims.startMap = fields->lookup("start_index_map");
-  SmallVector<int64_t> vector = fields->lookup("index_vector_dim");
-  dims.indexVector = vector.empty() ? 0 : vector.front();
   dims.sizes = *sizes;
-  if (failed(check(c, dims)))
+  if (failed(dims.read(c, *fields, names)) || failed(checkSlices(c, dims)))
     return failure();
   return dims;
 }
@@ -166,12 +136,12 @@ static SmallVector<Coordinate> findCoordinates(OpConversion &c,
                                                const GatherDims &dims) {
   ArrayRef<int64_t> table = c.operandType(0).getShape();
   SmallVector<Coordinate> coordinates;
-  for (auto [i, dim] : llvm::enumerate(dims.startMap)) {
+  for (auto [i, dim] : llvm::enumerate(dims.map)) {
     if (!dims.isIndexed(dim, table))
       continue;
     Coordinate coordinate{dim, table[dim], dims.sizes[dim],
                           takeCoordinate(c.b, c.positions(1), dims.indexVector,
-                                         dims.startMap.size(), i),
+                                         dims.map.size(), i),
                           Value()};
     if (coordinate.count == 1)
       unwrap(c, coordinate);

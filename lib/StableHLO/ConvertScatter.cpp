@@ -28,48 +28,11 @@ using namespace tessera::stablehlo;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The attributes of a scatter.
-struct ScatterDims {
-  SmallVector<int64_t> window, inserted, operandBatch, indexBatch, indexMap;
-  int64_t indexVector = 0;
-  /// Elements of an update along each dimension of the operand.
-  SmallVector<int64_t> sizes;
-
-  /// Whether updates lack a dimension of the operand.
-  bool isDropped(int64_t dim) const {
-    return llvm::is_contained(inserted, dim) ||
-           llvm::is_contained(operandBatch, dim);
-  }
+/// The attributes of a scatter; the sizes are those of an update.
+struct ScatterDims : IndexDims {
+  SmallVector<int64_t> window;
 };
 } // namespace
-
-/// Fails unless the lists fit the indices.
-static LogicalResult checkIndices(OpConversion &c, const ScatterDims &dims) {
-  ArrayRef<int64_t> x = c.operandType(0).getShape();
-  ArrayRef<int64_t> indices = c.operandType(1).getShape();
-  int64_t rank = x.size(), indexRank = indices.size();
-  SmallVector<int64_t> dropped(dims.inserted), mapped(dims.indexMap);
-  llvm::append_range(dropped, dims.operandBatch);
-  llvm::append_range(mapped, dims.operandBatch);
-  if (failed(c.checkDims(dropped, rank, "inserted and batching dimensions")) ||
-      failed(c.checkDims(mapped, rank, "scatter_dims_to_operand_dims")) ||
-      failed(c.checkDims(dims.indexBatch, indexRank,
-                         "scatter_indices_batching_dims")))
-    return failure();
-  bool hasVector = dims.indexVector >= 0 && dims.indexVector < indexRank;
-  if ((!hasVector && dims.indexVector != indexRank) ||
-      (hasVector ? indices[dims.indexVector] : 1) !=
-          int64_t(dims.indexMap.size()))
-    return c.error() << "expects " << dims.indexMap.size()
-                     << " coordinates along index_vector_dim";
-  if (dims.operandBatch.size() != dims.indexBatch.size())
-    return c.error() << "expects as many batching dimensions of the indices as "
-                        "of the operand";
-  for (auto [from, to] : llvm::zip_equal(dims.operandBatch, dims.indexBatch))
-    if (to == dims.indexVector || x[from] != indices[to])
-      return c.error() << "expects batching dimensions of equal sizes";
-  return success();
-}
 
 /// The shape of the indices without the coordinates.
 static SmallVector<int64_t> getBatchShape(OpConversion &c,
@@ -111,24 +74,20 @@ static LogicalResult checkUpdates(OpConversion &c, ScatterDims &dims) {
 }
 
 static FailureOr<ScatterDims> readScatterDims(OpConversion &c) {
+  static constexpr IndexNames names = {
+      "inserted_window_dims", "input_batching_dims",
+      "scatter_indices_batching_dims", "scatter_dims_to_operand_dims"};
   std::optional<Fields> fields = parseFields(
       getText(getSourceAttr(c.op, "scatter_dimension_numbers")), "scatter",
-      {"update_window_dims", "inserted_window_dims", "input_batching_dims",
-       "scatter_indices_batching_dims", "scatter_dims_to_operand_dims",
-       "index_vector_dim"});
+      {"update_window_dims", names.dropped, names.operandBatch,
+       names.indexBatch, names.map, "index_vector_dim"});
   if (!fields || !isa<IntegerType>(c.operandType(1).getElementType()) ||
       c.operandType(1).getElementType().isInteger(1))
     return c.error()
            << "expects #stablehlo.scatter<...> and indices of integers";
   ScatterDims dims;
   dims.window = fields->lookup("update_window_dims");
-  dims.inserted = fields->lookup("inserted_window_dims");
-  dims.operandBatch = fields->lookup("input_batching_dims");
-  dims.indexBatch = fields->lookup("scatter_indices_batching_dims");
-  dims.indexMap = fields->lookup("scatter_dims_to_operand_dims");
-  SmallVector<int64_t> vector = fields->lookup("index_vector_dim");
-  dims.indexVector = vector.empty() ? 0 : vector.front();
-  if (failed(checkIndices(c, dims)) || failed(checkUpdates(c, dims)))
+  if (failed(dims.read(c, *fields, names)) || failed(checkUpdates(c, dims)))
     return failure();
   return dims;
 }
@@ -156,7 +115,7 @@ static Value takeClamped(GraphBuilder &b, const ScatterDims &dims,
     return b.fold<arith::MinSIOp>(take(min.getLhs()), take(min.getRhs()));
   if (auto max = indices.getDefiningOp<arith::MaxSIOp>())
     return b.fold<arith::MaxSIOp>(take(max.getLhs()), take(max.getRhs()));
-  return takeCoordinate(b, indices, dims.indexVector, dims.indexMap.size(), i);
+  return takeCoordinate(b, indices, dims.indexVector, dims.map.size(), i);
 }
 
 /// Whether a value follows from constants and has all numbers in [0, size).
@@ -193,9 +152,9 @@ static Value findStart(OpConversion &c, const ScatterDims &dims, int64_t dim,
                        ArrayRef<int64_t> batch) {
   Value indices = c.positions(1);
   int64_t size = c.operandType(0).getDimSize(dim);
-  const int64_t *mapped = llvm::find(dims.indexMap, dim);
-  if (mapped != dims.indexMap.end())
-    return takeClamped(c.b, dims, indices, mapped - dims.indexMap.begin());
+  const int64_t *mapped = llvm::find(dims.map, dim);
+  if (mapped != dims.map.end())
+    return takeClamped(c.b, dims, indices, mapped - dims.map.begin());
   const int64_t *shared = llvm::find(dims.operandBatch, dim);
   if (shared != dims.operandBatch.end()) {
     int64_t at = dims.indexBatch[shared - dims.operandBatch.begin()];

@@ -14,6 +14,39 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
 
+LogicalResult IndexDims::read(OpConversion &c, const Fields &fields,
+                              const IndexNames &names) {
+  dropped = fields.lookup(names.dropped);
+  operandBatch = fields.lookup(names.operandBatch);
+  indexBatch = fields.lookup(names.indexBatch);
+  map = fields.lookup(names.map);
+  SmallVector<int64_t> vector = fields.lookup("index_vector_dim");
+  indexVector = vector.empty() ? 0 : vector.front();
+  ArrayRef<int64_t> x = c.operandType(0).getShape();
+  ArrayRef<int64_t> indices = c.operandType(1).getShape();
+  int64_t rank = x.size(), indexRank = indices.size();
+  SmallVector<int64_t> missing(dropped), mapped(map);
+  llvm::append_range(missing, operandBatch);
+  llvm::append_range(mapped, operandBatch);
+  if (failed(
+          c.checkDims(missing, rank,
+                      (names.dropped + " and " + names.operandBatch).str())) ||
+      failed(c.checkDims(mapped, rank, names.map)) ||
+      failed(c.checkDims(indexBatch, indexRank, names.indexBatch)))
+    return failure();
+  if (indexVector < 0 || indexVector > indexRank ||
+      (hasVector(c) ? indices[indexVector] : 1) != int64_t(map.size()))
+    return c.error() << "expects " << map.size()
+                     << " coordinates along index_vector_dim";
+  if (operandBatch.size() != indexBatch.size())
+    return c.error() << "expects as many batching dimensions of the indices as "
+                        "of the operand";
+  for (auto [from, to] : llvm::zip_equal(operandBatch, indexBatch))
+    if (to == indexVector || x[from] != indices[to])
+      return c.error() << "expects batching dimensions of equal sizes";
+  return success();
+}
+
 Value tessera::stablehlo::takeCoordinate(GraphBuilder &b, Value indices,
                                          int64_t indexVector, int64_t count,
                                          int64_t i) {

@@ -16,6 +16,38 @@
 
 namespace tessera::stablehlo {
 
+/// Names of the lists of IndexDims, for a gather and for a scatter.
+struct IndexNames {
+  llvm::StringRef dropped, operandBatch, indexBatch, map;
+};
+
+/// Dimensions of the operand and of the indices.
+struct IndexDims {
+  /// Dimensions of the operand of which a slice has one element, and lacks it.
+  llvm::SmallVector<int64_t> dropped;
+  /// Dimensions that the operand and the indices share.
+  llvm::SmallVector<int64_t> operandBatch, indexBatch;
+  /// The dimension of the operand of each coordinate.
+  llvm::SmallVector<int64_t> map;
+  /// The dimension of the coordinates in the indices.
+  int64_t indexVector = 0;
+  /// Elements of a slice along each dimension of the operand.
+  llvm::SmallVector<int64_t> sizes;
+
+  /// Whether slices lack a dimension of the operand.
+  bool isDropped(int64_t dim) const {
+    return llvm::is_contained(dropped, dim) ||
+           llvm::is_contained(operandBatch, dim);
+  }
+  /// Whether the indices have a dimension of coordinates.
+  bool hasVector(const OpConversion &c) const {
+    return indexVector < c.operandType(1).getRank();
+  }
+  /// Reads all but the sizes. Fails unless the lists fit operands 0 and 1.
+  mlir::LogicalResult read(OpConversion &c, const Fields &fields,
+                           const IndexNames &names);
+};
+
 /// The positions of slices along one dimension of the operand.
 struct Coordinate {
   /// The dimension, its size, and the elements of a slice.
