@@ -29,9 +29,10 @@ def NN_ConvolutionOp : NN_Op<"convolution", ["commutesWithReduction"],
     and an infinity or NaN may be left out.
     (C1) the ranks are equal, from 4 to 6; (C2) the lists have a number for each
     dimension of positions; strides and dilations are from 1 to 2^20, paddings
-    from -2^20 to 2^20; (C3) group and in agree; (C4) the result's shape follows:
-    a window is inside x', or the result has no positions; (C5) both operands have
-    one element type, the result that one or a wider float.
+    from -2^40 to 2^40, there are at most 2^40 positions and taps along it, and x'
+    has at most 2^48 elements; (C3) group and in agree; (C4) the result's shape
+    follows: a window is inside x', or the result has no positions; (C5) both
+    operands have one element type, the result that one or a wider float.
 
     ```mlir
     %y = nn.convolution %x, %w strides [2, 2] low [1, 1] high [1, 1] dilation [1, 1] x_dilation [1, 1]
