@@ -18,9 +18,8 @@ namespace tessera {
 
 /// The classes of the dimensions of a function's tensors, and their names. Two
 /// dimensions with the same major factor in the sharding rule of an op are of
-/// one class. A value that
-/// follows from constants alone ties nothing: ops that share it are apart, as
-/// if each had a copy.
+/// one class. A value that follows from constants alone ties nothing: ops that
+/// share it are apart, as if each had a copy.
 class DimClasses {
 public:
   explicit DimClasses(mlir::func::FuncOp function);
