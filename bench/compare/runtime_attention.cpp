@@ -50,8 +50,9 @@ int main(int argc, char **argv) {
   std::vector<double> times;
   for (int i = 0; i < repeats + 2; ++i) {
     double begin = monotonicSeconds();
-    if (tessera_rt_attention(rank, &d, /*starts=*/nullptr, q, k, v, out,
-                             nullptr, d.kv_len - d.q_len, 0))
+    if (tessera_rt_attention(rank, &d, /*starts=*/nullptr,
+                             /*bias=*/nullptr, q, k, v, out, nullptr,
+                             d.kv_len - d.q_len, 0))
       return 1;
     if (i >= 2)
       times.push_back(monotonicSeconds() - begin);

@@ -54,6 +54,48 @@ struct ExpertFactors {
   explicit ExpertFactors(mlir::Value ids);
 };
 
+/// Returns the type of the stat of a norm, a loss or, without a bias,
+/// attention: the result's without the last dimension, f32 (f64 for f64). With
+/// a bias attention's has two numbers, in one more dimension.
+mlir::RankedTensorType getStatType(mlir::RankedTensorType result, bool hasBias);
+
+/// Numbers of attention's stat, [batch, query, group, head]: a key's weight is
+/// exp(score - shift - logSum). Without a bias there is no logSum.
+struct AttentionStat {
+  mlir::Value shift, logSum;
+};
+
+/// Splits a stat into its numbers, and the inverse.
+AttentionStat readStat(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value stat);
+mlir::Value buildStat(mlir::OpBuilder &builder, mlir::Location loc,
+                      AttentionStat stat);
+
+/// Returns the weights of sinks [group, head] at a stat that contains them,
+/// [batch, query, group, head].
+mlir::Value buildSinksWeight(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value sinks, mlir::Value stat);
+
+/// Result and stat of attention, both of 32 bits or more.
+struct Attended {
+  mlir::Value result, stat;
+};
+
+/// Combines the attention of the same queries to two sets of keys: results are
+/// averaged by the sums of exponentials, which are added. A query that sees no
+/// key of a set has the stat of such a query there.
+Attended combine(mlir::OpBuilder &builder, mlir::Location loc,
+                 const Attended &x, const Attended &y);
+
+/// Adds sinks to the attention of queries that do not see them; unchanged if
+/// there are none.
+Attended addSinks(mlir::OpBuilder &builder, mlir::Location loc,
+                  const Attended &x, mlir::Value sinks);
+
+/// Rewrites an attention with sinks to one without, whose result and stat they
+/// change in f32 at least. Returns it; null if there are no sinks.
+AttentionOp separateSinks(mlir::RewriterBase &rewriter, AttentionOp op);
+
 /// Quantizes `x` by its largest magnitude, over all devices; returns the result
 /// of `nn.quantize` and its scale.
 std::pair<mlir::Value, mlir::Value> buildQuantized(mlir::OpBuilder &builder,

@@ -356,59 +356,6 @@ def NN_QuantizeOp : NN_Op<"quantize", [], [NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_AttentionOp : NN_Op<"attention",
-    ["decompose", "setPositionOffset", "setPositionOrder", "absorbPadding",
-     "commutesWithReduction"],
-    [AttrSizedOperandSegments, NN_SavesStats, NN_NamesDims]> {
-  let summary = "scaled dot-product attention with grouped queries";
-  let description = [{
-    q is [batch, query, group, head of the group, dim], k [batch, key, group,
-    dim], v [batch, key, group, value dim]; the result is shaped like q with the
-    value dim. Multi-head attention has groups of one head. With `causal` a
-    query sees the keys at its own position and before it, with `window` W the
-    last W of these: position p sees p - W + 1 to p. `q_offset` and
-    `k_offset` are the positions of the first query and key (0 without them);
-    keys at positions from `key_size` on are padding. `starts` are the positions
-    at which the queries' documents start: a query sees no key before. They do not
-    decrease along the queries. With an `order` queries and keys at index s have
-    the position of that index in the order; offsets are indices. A query that sees
-    no key gives 0. Softmax is in f32 at least.
-    With `stats` it also returns, for the backward, the logarithm of each query's
-    sum of exponentials, of scaled scores, [batch, query, group, head]: minus
-    infinity for a query that sees no key.
-    The result may be f32 where the operands are narrower: then it is not rounded,
-    for those who add it to others.
-    (C1) ranks are 5, 4, 4, 5; (C2) batch, group and dim sizes agree; (C3) k and
-    v have one key size; (C4) operands have one element type and the result the same,
-    or f32; (C5) there is no stat or
-    one: of the result's shape without the last dimension, f32 (f64 for f64);
-    (C6) a window is at least 1 and comes with `causal`; (C7) starts are i32
-    [batch, query].
-
-    ```mlir
-    %o = nn.attention causal scale 0.125 %q, %k, %v
-        : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
-        -> tensor<2x8x4x1x64xf32>
-    ```
-  }];
-  let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
-                       Optional<Index>:$q_offset, Optional<Index>:$k_offset,
-                       Optional<NN_IntTensor>:$starts,
-                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size,
-                       OptionalAttr<NN_ZigzagAttr>:$order);
-  let results = (outs NN_FloatTensor:$result,
-                       Variadic<NN_FloatTensor>:$stats);
-  let assemblyFormat = [{
-    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    (`order` $order^)? $q `,` $k `,` $v (`q_offset` $q_offset^)?
-    (`k_offset` $k_offset^)? (`starts` $starts^ `:` type($starts))? attr-dict `:`
-    type($q) `,` type($k) `,` type($v) `->` type($result)
-    (`stats` type($stats)^)?
-  }];
-  let hasVerifier = 1;
-}
-
 def NN_LayerNormOp : NN_Op<"layer_norm", ["decompose"],
     [AllTypesMatch<["x", "result"]>, NN_SavesStats]> {
   let summary = "normalizes the last dimension to mean 0 and variance 1";
@@ -790,6 +737,7 @@ def NN_MaskPaddingOp : NN_Op<"mask_padding", ["setPositionOffset"],
   let hasVerifier = 1;
 }
 
+include "dialects/NN/NNAttention.td"
 include "dialects/NN/NNConvolution.td"
 include "dialects/NN/NNTraining.td"
 include "dialects/NN/NNExperts.td"

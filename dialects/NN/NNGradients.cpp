@@ -27,19 +27,14 @@ static RankedTensorType gradientType(GradientBuilder &g, OpOperand &operand) {
 }
 
 /// Replaces the op by one with `count` statistics of the rows of `rows`.
-static Operation *addStats(OpBuilder &builder, Operation *op, Value rows,
-                           unsigned count) {
+static Operation *addStats(OpBuilder &builder, Operation *op,
+                           RankedTensorType stat, unsigned count) {
   if (op->getNumResults() > 1)
     return op;
-  auto type = cast<RankedTensorType>(rows.getType());
-  Type element = type.getElementType();
-  if (!element.isF64())
-    element = builder.getF32Type();
   OperationState state(op->getLoc(), op->getName());
   state.addOperands(op->getOperands());
   state.addTypes(op->getResultTypes());
-  state.types.append(
-      count, RankedTensorType::get(type.getShape().drop_back(), element));
+  state.types.append(count, stat);
   state.propertiesAttr = op->getPropertiesAsAttribute();
   state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
   builder.setInsertionPoint(op);
@@ -121,23 +116,42 @@ LogicalResult QuantizeOp::buildGradients(GradientBuilder &g) {
 //===----------------------------------------------------------------------===//
 
 Operation *AttentionOp::saveForBackward(OpBuilder &builder) {
-  return addStats(builder, *this, getResult(), 1);
+  return addStats(builder, *this,
+                  getStatType(getResult().getType(), bool(getBias())), 1);
+}
+
+/// Returns the gradient of sinks: - sum over batch and queries of p (grad .
+/// result), where p is the sink's weight.
+static Value buildSinksGradient(TensorBuilder &b, AttentionOp op, Value grad) {
+  Value p = buildSinksWeight(b.b, b.loc, op.getSinks(), op.getStats().front());
+  Value delta = b.einsum("bsgre,bsgre->bsgr", b.widen(grad),
+                         b.widen(op.getResult()), b.typeOf(p).getShape());
+  Value sum = b.reduce(ReduceKind::Sum, b.mul(p, delta), {0, 1});
+  return b.cast(b.neg(sum), op.getSinks().getType().getElementType());
 }
 
 LogicalResult AttentionOp::buildGradients(GradientBuilder &g) {
   if (failed(checkStats(g, *this)))
     return failure();
+  if (getBias() && g.isNeeded(getBiasMutable().begin()->getOperandNumber()))
+    return emitOpError("expects a bias that no parameter changes, since it has "
+                       "no gradient; write out the scores of a trained bias");
   TensorBuilder b = at(g);
   Type element = getQ().getType().getElementType();
   auto backward = AttentionBackwardOp::create(
       g.builder, g.loc, getQ().getType(), getK().getType(), getV().getType(),
       b.cast(g.ofResult(0), element), getQ(), getK(), getV(),
       b.cast(getResult(), element), getStats().front(), getQOffset(),
-      getKOffset(), getStarts(), getCausalAttr(), getWindowAttr(),
-      getScaleAttr(), getKeySizeAttr(), getOrderAttr());
+      getKOffset(), getStarts(), getBias(), getCausalAttr(), getWindowAttr(),
+      getScaleAttr(), getSoftcapAttr(), getKeySizeAttr(), getOrderAttr());
   for (unsigned i = 0; i < 3; ++i)
     if (g.isNeeded(i))
       g.setOperand(i, backward->getResult(i));
+  if (!getSinks())
+    return success();
+  unsigned sinks = getSinksMutable().begin()->getOperandNumber();
+  if (g.isNeeded(sinks))
+    g.setOperand(sinks, buildSinksGradient(b, *this, g.ofResult(0)));
   return success();
 }
 
@@ -167,7 +181,7 @@ static void setVectors(GradientBuilder &g, TensorBuilder &b, Value grad,
 }
 
 Operation *LayerNormOp::saveForBackward(OpBuilder &builder) {
-  return addStats(builder, *this, getX(), 2);
+  return addStats(builder, *this, getStatType(getX().getType(), false), 2);
 }
 
 LogicalResult LayerNormOp::buildGradients(GradientBuilder &g) {
@@ -187,7 +201,7 @@ LogicalResult LayerNormOp::buildGradients(GradientBuilder &g) {
 }
 
 Operation *RMSNormOp::saveForBackward(OpBuilder &builder) {
-  return addStats(builder, *this, getX(), 1);
+  return addStats(builder, *this, getStatType(getX().getType(), false), 1);
 }
 
 LogicalResult RMSNormOp::buildGradients(GradientBuilder &g) {
@@ -229,7 +243,7 @@ LogicalResult EmbeddingOp::buildGradients(GradientBuilder &g) {
 }
 
 Operation *CrossEntropyOp::saveForBackward(OpBuilder &builder) {
-  return addStats(builder, *this, getLogits(), 2);
+  return addStats(builder, *this, getStatType(getLogits().getType(), false), 2);
 }
 
 LogicalResult CrossEntropyOp::buildGradients(GradientBuilder &g) {

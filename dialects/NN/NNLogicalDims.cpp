@@ -21,6 +21,8 @@ void AttentionOp::nameDims(DimNamer name) {
   nameFirst(name, getQ(), {"batch", "seq", "kv_heads", "q_per_kv", "head_dim"});
   for (Value keysOrValues : {Value(getK()), Value(getV())})
     nameFirst(name, keysOrValues, {"batch", "seq", "kv_heads", "head_dim"});
+  if (getSinks())
+    nameFirst(name, getSinks(), {"kv_heads", "q_per_kv"});
 }
 
 void CrossEntropyOp::nameDims(DimNamer name) {

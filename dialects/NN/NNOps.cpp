@@ -274,16 +274,56 @@ LogicalResult tessera::nn::verifyStarts(Operation *op, Value query,
          << typeOf(query).getShape().take_front(2) << "] but got " << type;
 }
 
+/// Checks an operand of attention that is added to scores (label C8).
+static LogicalResult verifyScore(Operation *op, StringRef name, Value query,
+                                 Value score, bool fits, StringRef shape) {
+  if (fits && isSameOrWide(query, score))
+    return success();
+  return op->emitOpError("(C8) expects ")
+         << name << " [" << shape << "] of the element type of "
+         << typeOf(query) << " or f32 but got " << typeOf(score);
+}
+
+LogicalResult
+tessera::nn::verifyScores(Operation *op, Value query, Value key, Value bias,
+                          Value sinks,
+                          const std::optional<llvm::APFloat> &softcap) {
+  ArrayRef<int64_t> q = typeOf(query).getShape();
+  auto fitsBias = [&] {
+    ArrayRef<int64_t> shape = typeOf(bias).getShape();
+    return shape.size() == 5 && shape[4] == typeOf(key).getDimSize(1) &&
+           llvm::all_of(llvm::zip(shape.drop_back(), q), [](auto sizes) {
+             auto [size, whole] = sizes;
+             return size == 1 || size == whole;
+           });
+  };
+  if (bias &&
+      failed(verifyScore(op, "a bias", query, bias, fitsBias(),
+                         "batch or 1, query or 1, group or 1, head or 1, key")))
+    return failure();
+  if (sinks && failed(verifyScore(op, "sinks", query, sinks,
+                                  typeOf(sinks).getShape() == q.slice(2, 2),
+                                  "group, head")))
+    return failure();
+  if (softcap && !(softcap->convertToDouble() > 0))
+    return op->emitOpError("(C9) expects a softcap above 0 but got ")
+           << softcap->convertToDouble();
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyAttention(*this, getQ(), getK(), getV(), getResult())) ||
       failed(verifyWindow(*this, getCausal(), getWindow())) ||
-      failed(verifyStarts(*this, getQ(), getStarts())))
+      failed(verifyStarts(*this, getQ(), getStarts())) ||
+      failed(verifyScores(*this, getQ(), getK(), getBias(), getSinks(),
+                          getSoftcap())))
     return failure();
   if (!isSameOrWide(getQ(), getResult()))
     return emitOpError("(C4) expects a result of element type ")
            << typeOf(getQ()).getElementType() << " or f32 but got "
            << typeOf(getResult()).getElementType();
-  return verifyStats(*this, "(C5)", getStats(), 1, typeOf(getResult()));
+  return verifyStats(*this, "(C5)", getStats(), 1,
+                     getStatRows(typeOf(getResult()), bool(getBias())));
 }
 
 LogicalResult

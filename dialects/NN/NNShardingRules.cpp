@@ -72,11 +72,11 @@ ShardingRule AttentionOp::getShardingRule() {
   rule.operands = {{{Batch}, {Query}, {Group}, {Head}, {Dim}},
                    {{Batch}, {Key}, {Group}, {Dim}},
                    {{Batch}, {Key}, {Group}, {ValueDim}}};
-  rule.operands.resize(getNumOperands());
-  if (getStarts())
-    rule.operands.back() = {{Batch}, {Query}};
+  addScoreOperands(rule, *this);
+  if (getSinks())
+    rule.operands.push_back({{Group}, {Head}});
   rule.results = {{{Batch}, {Query}, {Group}, {Head}, {ValueDim}}};
-  rule.results.resize(getNumResults(), {{Batch}, {Query}, {Group}, {Head}});
+  rule.results.resize(getNumResults(), getStatFactors(bool(getBias())));
   return rule;
 }
 

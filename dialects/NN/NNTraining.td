@@ -26,53 +26,6 @@ def NN_BoolScalar : Type<And<[StaticShapeTensorOf<[I1]>.predicate,
 // Gradients
 //===----------------------------------------------------------------------===//
 
-def NN_AttentionBackwardOp : NN_Op<"attention_backward",
-    ["decompose", "setPositionOffset", "setPositionOrder", "absorbPadding",
-     "mayReducePadding", "commutesWithReduction"],
-    [AttrSizedOperandSegments, AllTypesMatch<["grad", "out"]>]> {
-  let summary = "gradients of attention's queries, keys and values";
-  let description = [{
-    From the gradient of the result, the operands, the result and the saved
-    logsumexp of `nn.attention`, whose attributes, offsets and starts it shares: with
-    p = exp(scale q.k - logsumexp) (0 for a key that is not seen) and
-    delta = sum over the dim of grad * result: dv = p^T grad,
-    ds = scale p (grad.v - delta), dq = ds k, dk = ds^T q. Sums are in f32 at
-    least. Gradients have the types of q, k and v, or are f32 where these are
-    narrower; then their types are written.
-    (C1) the operands, the result, the window and the starts are those of
-    `nn.attention` (C1 to C4, C6, C7), grad and the result of the operands' type;
-    (C2) logsumexp is its stat (C5); (C3) gradients have the shapes of q, k and v, and
-    all of them the operands' element type, or all f32.
-
-    ```mlir
-    %dq, %dk, %dv = nn.attention_backward causal scale 0.125
-        %grad, %q, %k, %v, %o, %lse
-        : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
-          tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
-    ```
-  }];
-  let arguments = (ins NN_FloatTensor:$grad, NN_FloatTensor:$q,
-                       NN_FloatTensor:$k, NN_FloatTensor:$v,
-                       NN_FloatTensor:$out, NN_FloatTensor:$logsumexp,
-                       Optional<Index>:$q_offset, Optional<Index>:$k_offset,
-                       Optional<NN_IntTensor>:$starts,
-                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size,
-                       OptionalAttr<NN_ZigzagAttr>:$order);
-  let results = (outs NN_FloatTensor:$dq, NN_FloatTensor:$dk,
-                      NN_FloatTensor:$dv);
-  let assemblyFormat = [{
-    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    (`order` $order^)? $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp
-    (`q_offset` $q_offset^)? (`k_offset` $k_offset^)?
-    (`starts` $starts^ `:` type($starts))? attr-dict `:` type($q) `,` type($k)
-    `,` type($v) `,` type($out) `,` type($logsumexp)
-    custom<GradientTypes>(type($dq), type($dk), type($dv), ref(type($q)),
-                          ref(type($k)), ref(type($v)))
-  }];
-  let hasVerifier = 1;
-}
-
 def NN_LayerNormBackwardOp : NN_Op<"layer_norm_backward", ["decompose"],
     [AllTypesMatch<["grad", "x", "result"]>, AllTypesMatch<["mean", "rstd"]>]> {
   let summary = "gradient of layer_norm's x";

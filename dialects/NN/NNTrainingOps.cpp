@@ -18,8 +18,11 @@ LogicalResult AttentionBackwardOp::verify() {
   if (failed(verifyAttention(*this, getQ(), getK(), getV(), getOut())) ||
       failed(verifyWindow(*this, getCausal(), getWindow())) ||
       failed(verifyStarts(*this, getQ(), getStarts())) ||
+      failed(verifyScores(*this, getQ(), getK(), getBias(), Value(),
+                          getSoftcap())) ||
       failed(verifySameElement(*this, "(C4)", getQ(), getOut())) ||
-      failed(verifyStat(*this, "(C2)", getLogsumexp(), typeOf(getOut()))))
+      failed(verifyStat(*this, "(C2)", getLogsumexp(),
+                        getStatRows(typeOf(getOut()), bool(getBias())))))
     return failure();
   Type element = typeOf(getDq()).getElementType();
   for (auto [gradient, operand] :

@@ -42,10 +42,8 @@ ShardingRule AttentionBackwardOp::getShardingRule() {
   TensorFactors values = {{Batch}, {Key}, {Group}, {ValueDim}};
   TensorFactors out = {{Batch}, {Query}, {Group}, {Head}, {ValueDim}};
   rule.operands = {out,    queries, keys,
-                   values, out,     {{Batch}, {Query}, {Group}, {Head}}};
-  rule.operands.resize(getNumOperands());
-  if (getStarts())
-    rule.operands.back() = {{Batch}, {Query}};
+                   values, out,     getStatFactors(bool(getBias()))};
+  addScoreOperands(rule, *this);
   rule.results = {queries, keys, values};
   return rule;
 }

@@ -38,6 +38,34 @@ inline void setPositional(ShardingRule &rule, const TensorFactors &dims,
   rule.factors[dims[dim].front()].positional = true;
 }
 
+/// Returns the factors of attention's stat; those of a bias have two numbers.
+inline TensorFactors getStatFactors(bool hasBias) {
+  TensorFactors factors{{Batch}, {Query}, {Group}, {Head}};
+  if (hasBias)
+    factors.push_back({});
+  return factors;
+}
+
+/// Adds attention's offsets, starts and bias to a rule's operands. A dimension
+/// of the bias with one element has no factor.
+template <typename Op> void addScoreOperands(ShardingRule &rule, Op op) {
+  for (mlir::Value offset : {op.getQOffset(), op.getKOffset()})
+    if (offset)
+      rule.operands.push_back({});
+  if (op.getStarts())
+    rule.operands.push_back({{Batch}, {Query}});
+  if (!op.getBias())
+    return;
+  TensorFactors &bias = rule.operands.emplace_back();
+  constexpr unsigned kFactors[] = {Batch, Query, Group, Head, Key};
+  for (auto [size, factor] :
+       llvm::zip_equal(typeOf(op.getBias()).getShape(), kFactors))
+    if (size == 1 && factor != Key)
+      bias.push_back({});
+    else
+      bias.push_back({factor});
+}
+
 /// Adds `offset` to the op's existing offset.
 inline void addOffset(mlir::Operation *op, mlir::MutableOperandRange operand,
                       mlir::Value offset) {

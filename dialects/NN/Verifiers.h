@@ -54,6 +54,15 @@ mlir::LogicalResult verifyStats(mlir::Operation *op, llvm::StringRef label,
                                 mlir::ValueRange stats, unsigned count,
                                 mlir::RankedTensorType rows);
 
+/// Returns a tensor that has a row for each number of attention's stat.
+inline mlir::RankedTensorType getStatRows(mlir::RankedTensorType result,
+                                          bool hasBias) {
+  mlir::RankedTensorType stat = getStatType(result, hasBias);
+  llvm::SmallVector<int64_t> shape(stat.getShape());
+  shape.push_back(1);
+  return result.clone(shape);
+}
+
 /// Checks queries, keys, values and result of attention (labels C1 to C4).
 mlir::LogicalResult verifyAttention(mlir::Operation *op, mlir::Value query,
                                     mlir::Value key, mlir::Value value,
@@ -70,6 +79,13 @@ bool isSumOf(mlir::Type element, mlir::Type sum);
 /// Checks the starts of documents, which may be null (label C7).
 mlir::LogicalResult verifyStarts(mlir::Operation *op, mlir::Value query,
                                  mlir::Value starts);
+
+/// Checks the bias, the sinks, which may be null, and the softcap of attention
+/// (labels C8 and C9).
+mlir::LogicalResult verifyScores(mlir::Operation *op, mlir::Value query,
+                                 mlir::Value key, mlir::Value bias,
+                                 mlir::Value sinks,
+                                 const std::optional<llvm::APFloat> &softcap);
 
 /// Checks the window of attention (label C6).
 mlir::LogicalResult verifyWindow(mlir::Operation *op, bool causal,

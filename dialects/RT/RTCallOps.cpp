@@ -98,6 +98,11 @@ static LogicalResult verifyAttentionCall(Op op, size_t numOffsets,
   if (op.getPositionOffsets().size() % 2 || op.getPositionOffsets().size() > 2)
     return op.emitOpError("(C2) expects two position offsets or none but got ")
            << op.getPositionOffsets().size();
+  size_t strides = op.getBiasStrides().value_or(ArrayRef<int64_t>()).size();
+  if (strides != (op.getBias() ? 4 : 0))
+    return op.emitOpError("(C3) expects four strides with a bias and none "
+                          "without but got ")
+           << strides;
   return success();
 }
 
@@ -286,8 +291,19 @@ template <typename Op> static Arguments attentionArguments(Op op) {
   desc.key_size = op.getKeySize().value_or(0);
   desc.window = op.getWindow().value_or(0);
   desc.has_starts = op.getStarts().has_value();
+  desc.has_bias = op.getBias().has_value();
+  if (auto strides = op.getBiasStrides()) {
+    desc.bias_batch = (*strides)[0];
+    desc.bias_query = (*strides)[1];
+    desc.bias_group = (*strides)[2];
+    desc.bias_head = (*strides)[3];
+  }
+  if (op.getSoftcap())
+    desc.softcap_bits =
+        llvm::bit_cast<int64_t>(op.getSoftcap()->convertToDouble());
   Arguments arguments{descriptor(desc),
-                      op.getStarts() ? address(*op.getStarts()) : null()};
+                      op.getStarts() ? address(*op.getStarts()) : null(),
+                      op.getBias() ? address(*op.getBias()) : null()};
   addAddresses(arguments, op.getOffsets());
   return arguments;
 }

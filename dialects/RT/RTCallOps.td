@@ -240,9 +240,11 @@ def RT_CallScaledMatmulOp : RT_CallOp<"call_scaled_matmul"> {
 /// Attributes of a call of attention.
 defvar RT_AttentionArguments = (ins UnitAttr:$causal,
     OptionalAttr<I64Attr>:$window, F64Attr:$scale,
-    OptionalAttr<I64Attr>:$key_size, TypeAttr:$element,
+    OptionalAttr<F64Attr>:$softcap, OptionalAttr<I64Attr>:$key_size, TypeAttr:$element,
     TypeAttr:$result_element, DenseI64ArrayAttr:$sizes,
     DenseI64ArrayAttr:$offsets, OptionalAttr<I64Attr>:$starts,
+    OptionalAttr<I64Attr>:$bias,
+    OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
     Variadic<Index>:$position_offsets);
 
 def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
@@ -250,9 +252,10 @@ def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
   let description = [{
     `element` is that of the operands, `result_element` that of the result or the
     gradients; `sizes` are B, S, T, G, R, K, V of the header; offsets of q, k, v, result
-    and, where it is wanted, logsumexp; `starts` is that of the starts.
+    and, where it is wanted, logsumexp; `starts` is that of the starts, `bias` that of the
+    bias, with its strides over sequences, queries, groups and heads.
     (C1) seven sizes, four or five byte offsets; (C2) both position offsets or
-    none.
+    none; (C3) four strides with a bias, none without.
 
     ```mlir
     rt.call_attention causal scale 0.125 f32 -> f32 [2, 8, 8, 4, 1, 64, 64]
@@ -261,9 +264,10 @@ def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
   }];
   let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
-    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale
+    (`softcap` $softcap^)? (`keys` $key_size^)?
     $element `->` $result_element $sizes `at` $offsets (`starts` $starts^)?
-    (`offsets` $position_offsets^)? attr-dict
+    (`bias` $bias^ `by` $bias_strides)? (`offsets` $position_offsets^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -273,7 +277,7 @@ def RT_CallAttentionBackwardOp : RT_CallOp<"call_attention_backward"> {
   let description = [{
     As `rt.call_attention`, with the offsets of grad, q, k, v, out, logsumexp,
     dq, dk, dv.
-    (C1) seven sizes, nine byte offsets; (C2) both position offsets or none.
+    (C1) seven sizes, nine byte offsets; (C2), (C3) those of `rt.call_attention`.
 
     ```mlir
     rt.call_attention_backward scale 0.125 f32 -> f32 [2, 8, 8, 4, 1, 64, 64]
@@ -282,9 +286,10 @@ def RT_CallAttentionBackwardOp : RT_CallOp<"call_attention_backward"> {
   }];
   let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
-    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale
+    (`softcap` $softcap^)? (`keys` $key_size^)?
     $element `->` $result_element $sizes `at` $offsets (`starts` $starts^)?
-    (`offsets` $position_offsets^)? attr-dict
+    (`bias` $bias^ `by` $bias_strides)? (`offsets` $position_offsets^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -196,8 +196,11 @@ static LogicalResult verifyAttention(Op op, RankedTensorType out, Value stat,
   if (!fits)
     return op.emitOpError("(C2) expects shapes that agree but got ")
            << q << ", " << k << ", " << v << " and " << out;
-  auto statType = RankedTensorType::get(qs.take_front(4),
-                                        Float32Type::get(op.getContext()));
+  Type f32 = Float32Type::get(op.getContext());
+  SmallVector<int64_t> statShape(qs.take_front(4));
+  if (op.getBias())
+    statShape.push_back(2);
+  auto statType = RankedTensorType::get(statShape, f32);
   if (stat && stat.getType() != statType)
     return op.emitOpError("(C2) expects a stat of ")
            << statType << " but got " << stat.getType();
@@ -207,6 +210,19 @@ static LogicalResult verifyAttention(Op op, RankedTensorType out, Value stat,
   if (starts && starts.getType() != startsType)
     return op.emitOpError("(C2) expects starts of ")
            << startsType << " but got " << starts.getType();
+  if (Value bias = op.getBias()) {
+    auto type = cast<RankedTensorType>(bias.getType());
+    ArrayRef<int64_t> shape = type.getShape();
+    if (shape.size() != 5 || shape[4] != ks[1] ||
+        type.getElementType() != f32 ||
+        !llvm::all_of(llvm::zip(shape.take_front(4), qs), [](auto sizes) {
+          auto [size, whole] = sizes;
+          return size == 1 || size == whole;
+        }))
+      return op.emitOpError("(C2) expects an f32 bias of queries and keys, of "
+                            "size 1 or theirs, but got ")
+             << type;
+  }
   if (op.getPositionOffsets().size() % 2 || op.getPositionOffsets().size() > 2)
     return op.emitOpError("(C3) expects two offsets or none but got ")
            << op.getPositionOffsets().size();

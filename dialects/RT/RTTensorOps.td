@@ -116,14 +116,16 @@ def RT_ScaledMatmulOp : RT_Op<"scaled_matmul", [Pure,
 def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments]> {
   let summary = "attention in the form of a library call";
   let description = [{
-    As `nn.attention`, with its mask and the starts of documents. `offsets` are the
+    As `nn.attention` without sinks, with its mask, the starts of documents, softcap
+    and bias (f32). `offsets` are the
     positions of the first query and the first key; keys at positions from `keys` on
     are padding. The stat, where
-    there is one, is the logsumexp of each query.
+    there is one, is that of `nn.attention`.
     (C1) element type f32 or bf16, one for all operands, the result the same or f32,
     the stat f32, starts i32; (C2) the shapes of
     `nn.attention`: q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,V], result
-    [B,S,G,R,V], stat [B,S,G,R], starts [B,S]; (C3) both offsets or none; (C4) one stat or
+    [B,S,G,R,V], stat [B,S,G,R] (with a bias [B,S,G,R,2]), starts [B,S], bias f32
+    [B or 1, S or 1, G or 1, R or 1, T]; (C3) both offsets or none; (C4) one stat or
     none.
 
     ```mlir
@@ -134,13 +136,17 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments]> {
   }];
   let arguments = (ins RT_Tensor:$q, RT_Tensor:$k, RT_Tensor:$v,
                        Variadic<Index>:$position_offsets,
-                       Optional<RT_Tensor>:$starts, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
+                       Optional<RT_Tensor>:$starts, Optional<RT_Tensor>:$bias,
+                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
+                       OptionalAttr<I64Attr>:$key_size);
   let results = (outs RT_Tensor:$result, Variadic<RT_Tensor>:$stats);
   let assemblyFormat = [{
-    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale
+    (`softcap` $softcap^)? (`keys` $key_size^)?
     $q `,` $k `,` $v (`offsets` $position_offsets^)?
-    (`starts` $starts^ `:` type($starts))? attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($result)
+    (`starts` $starts^ `:` type($starts))? (`bias` $bias^ `:` type($bias))?
+    attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($result)
     (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;
@@ -168,14 +174,17 @@ def RT_AttentionBackwardOp : RT_Op<"attention_backward", [Pure,
   let arguments = (ins RT_Tensor:$grad, RT_Tensor:$q, RT_Tensor:$k,
                        RT_Tensor:$v, RT_Tensor:$out, RT_Tensor:$logsumexp,
                        Variadic<Index>:$position_offsets,
-                       Optional<RT_Tensor>:$starts, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
+                       Optional<RT_Tensor>:$starts, Optional<RT_Tensor>:$bias,
+                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
+                       OptionalAttr<I64Attr>:$key_size);
   let results = (outs RT_Tensor:$dq, RT_Tensor:$dk, RT_Tensor:$dv);
   let assemblyFormat = [{
-    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale
+    (`softcap` $softcap^)? (`keys` $key_size^)?
     $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp
     (`offsets` $position_offsets^)? (`starts` $starts^ `:` type($starts))?
-    attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($logsumexp)
+    (`bias` $bias^ `:` type($bias))? attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($logsumexp)
     `->` type($dq) `,` type($dk) `,` type($dv)
   }];
   let hasVerifier = 1;

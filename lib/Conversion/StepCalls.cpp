@@ -75,6 +75,16 @@ void StepLowering::lowerScaledMatmul(rt::ScaledMatmulOp op) {
                                  b.getArrayAttr(types), offsets);
 }
 
+/// Returns the strides of a bias, without the keys': 0 where one serves all.
+static SmallVector<int64_t> getBiasStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides = rt::getRowMajorStrides(shape);
+  strides.pop_back();
+  for (auto [stride, size] : llvm::zip(strides, shape))
+    if (size == 1)
+      stride = 0;
+  return strides;
+}
+
 /// Lowers attention or its gradients; the call's tensors are the operands, then
 /// the results.
 template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
@@ -87,17 +97,26 @@ template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
       q[3], q[4], op.getV().getType().getDimSize(3)};
   SmallVector<int64_t> offsets;
   for (Value value : op->getOperands())
-    if (isa<RankedTensorType>(value.getType()) && value != op.getStarts())
+    if (isa<RankedTensorType>(value.getType()) && value != op.getStarts() &&
+        value != op.getBias())
       offsets.push_back(offsetOf(value));
-  IntegerAttr starts;
+  IntegerAttr starts, bias;
+  DenseI64ArrayAttr strides;
   if (op.getStarts())
     starts = b.getI64IntegerAttr(offsetOf(op.getStarts()));
+  if (op.getBias()) {
+    bias = b.getI64IntegerAttr(offsetOf(op.getBias()));
+    strides = b.getDenseI64ArrayAttr(getBiasStrides(
+        cast<RankedTensorType>(op.getBias().getType()).getShape()));
+  }
   for (Value value : op->getResults())
     offsets.push_back(offsetOf(value));
-  Call::create(b, op.getCausal(), op.getWindowAttr(), op.getScale(),
-               op.getKeySizeAttr(), op.getQ().getType().getElementType(),
-               getElementTypeOrSelf(op->getResult(0)), sizes, offsets, starts,
-               positions);
+  Call::create(b, op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
+               op.getSoftcapAttr(), op.getKeySizeAttr(),
+               TypeAttr::get(op.getQ().getType().getElementType()),
+               TypeAttr::get(getElementTypeOrSelf(op->getResult(0))),
+               b.getDenseI64ArrayAttr(sizes), b.getDenseI64ArrayAttr(offsets),
+               starts, bias, strides, positions);
 }
 template void
     StepLowering::lowerAttention<rt::CallAttentionOp>(rt::AttentionOp);

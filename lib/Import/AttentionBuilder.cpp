@@ -11,9 +11,6 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The score of a key that a query does not see.
-static constexpr double kHiddenScore = -1e30;
-
 Value BlockBuilder::attention(int64_t index, Value x) {
   if (config.latent)
     return latentAttention(*config.latent, x);
@@ -97,72 +94,18 @@ Value BlockBuilder::wholeNorm(StringRef name, Value x) {
 
 Value BlockBuilder::attend(Value q, Value k, Value v, IntegerAttr window,
                            double scale) {
-  if (config.scoreCap != 0.0)
-    return attendLimited(q, k, v, window, scale);
   auto type = cast<RankedTensorType>(q.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = cast<RankedTensorType>(v.getType()).getShape().back();
   return nn::AttentionOp::create(
              builder, type.clone(shape), q, k, v, /*q_offset=*/Value(),
-             /*k_offset=*/Value(), starts, /*causal=*/builder.getUnitAttr(),
-             window, builder.getF64FloatAttr(scale),
+             /*k_offset=*/Value(), starts, /*bias=*/Value(), /*sinks=*/Value(),
+             /*causal=*/builder.getUnitAttr(), window,
+             builder.getF64FloatAttr(scale),
+             config.scoreCap != 0.0 ? builder.getF64FloatAttr(config.scoreCap)
+                                    : FloatAttr(),
              /*key_size=*/IntegerAttr(), nn::ZigzagAttr())
       .getResult();
-}
-
-Value BlockBuilder::attendLimited(Value q, Value k, Value v, IntegerAttr window,
-                                  double scale) {
-  // The softmax is in f32 at least, as in nn.attention.
-  Value scores = einsum("bsgrk,btgk->bgrst", q, k, builder.getF32Type());
-  scores.getDefiningOp()->setDiscardableAttr(nn::NNDialect::kWideAttr,
-                                             builder.getUnitAttr());
-  scores = limit(scaleBy(scores, scale), config.scoreCap);
-  auto type = cast<RankedTensorType>(scores.getType());
-  Value shown = visibleKeys(window);
-  SmallVector<int64_t> dims{3, 4};
-  if (starts)
-    dims.insert(dims.begin(), 0);
-  shown = nn::BroadcastOp::create(builder, type.clone(builder.getI1Type()),
-                                  shown, dims);
-  scores = arith::SelectOp::create(builder, shown, scores,
-                                   splat(scores, kHiddenScore));
-  Value weights = nn::SoftmaxOp::create(builder, scores, /*dim=*/4);
-  if (!element.isF32())
-    weights = arith::TruncFOp::create(builder, type.clone(element), weights);
-  return einsum("bgrst,btgk->bsgrk", weights, v);
-}
-
-Value BlockBuilder::visibleKeys(IntegerAttr window) {
-  Type integer = builder.getI32Type();
-  SmallVector<int64_t> shape{options.seq, options.seq};
-  if (starts)
-    shape.insert(shape.begin(), options.batch);
-  auto type = RankedTensorType::get(shape, integer);
-  int64_t last = type.getRank() - 1;
-  Value positions =
-      nn::IotaOp::create(builder, RankedTensorType::get({options.seq}, integer),
-                         Value(), nn::ZigzagAttr());
-  auto along = [&](Value x, ArrayRef<int64_t> dims) -> Value {
-    return nn::BroadcastOp::create(builder, type, x, dims);
-  };
-  auto both = [&](Value shown, arith::CmpIPredicate predicate, Value lhs,
-                  Value rhs) -> Value {
-    Value more = arith::CmpIOp::create(builder, predicate, lhs, rhs);
-    return shown ? arith::AndIOp::create(builder, shown, more) : more;
-  };
-  Value queries = along(positions, {last - 1}), keys = along(positions, {last});
-  Value shown = both(Value(), arith::CmpIPredicate::sle, keys, queries);
-  if (window) {
-    Value size = arith::ConstantOp::create(
-        builder,
-        DenseElementsAttr::get(
-            type, builder.getI32IntegerAttr(window.getInt()).getValue()));
-    shown = both(shown, arith::CmpIPredicate::sgt, keys,
-                 arith::SubIOp::create(builder, queries, size));
-  }
-  if (starts)
-    shown = both(shown, arith::CmpIPredicate::sge, keys, along(starts, {0, 1}));
-  return shown;
 }
 
 Value BlockBuilder::latentAttention(const LatentAttention &latent, Value x) {

@@ -91,14 +91,6 @@ private:
   mlir::Value attend(mlir::Value q, mlir::Value k, mlir::Value v,
                      mlir::IntegerAttr window, double scale);
 
-  /// Builds attention whose scores have a limit.
-  mlir::Value attendLimited(mlir::Value q, mlir::Value k, mlir::Value v,
-                            mlir::IntegerAttr window, double scale);
-
-  /// Returns which keys queries see, [seq, seq], with documents [batch, seq,
-  /// seq].
-  mlir::Value visibleKeys(mlir::IntegerAttr window);
-
   /// Keys of a head are a matmul of the latent, and elements with positions
   /// that are the same for all heads.
   mlir::Value latentAttention(const LatentAttention &latent, mlir::Value x);

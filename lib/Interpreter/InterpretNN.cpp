@@ -148,64 +148,98 @@ static LogicalResult evaluateQuantize(nn::QuantizeOp op, Evaluation &e) {
   return e.yieldRounded(std::move(scale));
 }
 
-/// Computes the weights of one query over its keys, and their weighted sum of
-/// values. `hidden(key)` is true for keys that the query does not see. Returns
-/// the logarithm of the sum of exponentials, or minus infinity if it sees none.
-template <typename Hidden>
-static double attend(const Cell *query, const Cell *keys, const Cell *values,
-                     Cell *result, int64_t numKeys, int64_t keyStride,
-                     int64_t dim, int64_t valueStride, int64_t valueDim,
-                     double scale, std::vector<double> &weights,
-                     std::vector<double> &sums, Hidden &&hidden) {
+namespace {
+/// The attention of one query of one head.
+struct QueryAttention {
+  const AttentionMask &mask;
+  const Tensor &q, &k, &v;
+  /// Batch, query, group and head.
+  std::array<int64_t, 4> at;
+  std::vector<double> scores;
+  /// The largest score, and the sum of exponentials of differences to it.
   double max = -INFINITY, total = 0;
-  for (int64_t t = 0; t < numKeys; ++t) {
-    weights[t] = -INFINITY;
-    if (hidden(t))
-      continue;
-    const Cell *key = keys + t * keyStride;
-    double score = 0;
+
+  /// Computes the scores; keys that are not seen have minus infinity.
+  void score(const Cell *query) {
+    auto [b, s, g, r] = at;
+    int64_t keys = k.getShape()[1], groups = k.getShape()[2],
+            dim = k.getShape()[3], queries = q.getShape()[1];
+    scores.assign(keys, -INFINITY);
+    double slope;
+    for (int64_t t = 0; t < keys; ++t) {
+      if (!mask.sees(b, queries, s, t))
+        continue;
+      const Cell *key = k.data() + ((b * keys + t) * groups + g) * dim;
+      double sum = 0;
+      for (int64_t d = 0; d < dim; ++d)
+        sum += query[d].f * key[d].f;
+      scores[t] = mask.cap(sum * mask.scale, slope);
+      if (mask.bias)
+        scores[t] = roundAs(scores[t] + mask.biasAt({b, s, g, r, t}));
+      max = std::fmax(max, scores[t]);
+    }
+    if (mask.sinks)
+      max = std::fmax(max, sink());
+  }
+  double sink() const {
+    return (*mask.sinks)[at[2] * mask.sinks->getShape()[1] + at[3]].f;
+  }
+
+  /// Rounds a score with a bias to f32, in which the lowest number absorbs it.
+  double roundAs(double score) const {
+    return mask.bias->getElementType().getWidth() == 64 ? score : float(score);
+  }
+
+  /// Computes the weighted mean of the values.
+  void mean(Cell *result) {
+    int64_t keys = v.getShape()[1], groups = v.getShape()[2],
+            dim = v.getShape()[3];
+    std::vector<double> sums(dim);
+    for (int64_t t = 0; t < keys; ++t) {
+      if (scores[t] == -INFINITY)
+        continue;
+      double weight = std::exp(scores[t] - max);
+      total += weight;
+      const Cell *value =
+          v.data() + ((at[0] * keys + t) * groups + at[2]) * dim;
+      for (int64_t d = 0; d < dim; ++d)
+        sums[d] += weight * value[d].f;
+    }
+    if (mask.sinks && sink() > -INFINITY)
+      total += std::exp(sink() - max);
     for (int64_t d = 0; d < dim; ++d)
-      score += query[d].f * key[d].f;
-    weights[t] = score * scale;
-    max = std::fmax(max, weights[t]);
+      result[d] = floatCell(total == 0 ? 0.0 : sums[d] / total);
   }
-  std::fill(sums.begin(), sums.end(), 0.0);
-  for (int64_t t = 0; t < numKeys; ++t) {
-    if (weights[t] == -INFINITY)
-      continue;
-    double weight = std::exp(weights[t] - max);
-    total += weight;
-    const Cell *value = values + t * valueStride;
-    for (int64_t d = 0; d < valueDim; ++d)
-      sums[d] += weight * value[d].f;
-  }
-  for (int64_t d = 0; d < valueDim; ++d)
-    result[d] = floatCell(total == 0 ? 0.0 : sums[d] / total);
-  return total == 0 ? -INFINITY : std::log(total) + max;
-}
+};
+} // namespace
 
 LogicalResult interp::evaluateAttention(const AttentionMask &mask,
                                         Evaluation &e) {
   const Tensor &q = e.operand(0), &k = e.operand(1), &v = e.operand(2);
   ArrayRef<int64_t> shape = q.getShape();
-  int64_t batch = shape[0], queries = shape[1], groups = shape[2],
-          heads = shape[3], dim = shape[4], keys = k.getShape()[1],
-          valueDim = v.getShape()[3];
   Tensor result = e.makeResult();
-  std::vector<double> weights(keys), sums(valueDim), logSums;
-  for (int64_t b = 0; b < batch; ++b)
-    for (int64_t s = 0; s < queries; ++s)
-      for (int64_t g = 0; g < groups; ++g)
-        for (int64_t r = 0; r < heads; ++r) {
-          int64_t row = ((b * queries + s) * groups + g) * heads + r;
-          logSums.push_back(attend(
-              q.data() + row * dim, k.data() + (b * keys * groups + g) * dim,
-              v.data() + (b * keys * groups + g) * valueDim,
-              result.data() + row * valueDim, keys, groups * dim, dim,
-              groups * valueDim, valueDim, mask.scale, weights, sums,
-              [&](int64_t t) { return !mask.sees(b, queries, s, t); }));
-        }
-  return yieldWithStats(e, std::move(result), {logSums});
+  int64_t queries = shape[1], groups = shape[2], heads = shape[3];
+  double lowest = -std::numeric_limits<double>::max();
+  if (mask.bias && mask.bias->getElementType().getWidth() < 64)
+    lowest = -std::numeric_limits<float>::max();
+  std::vector<double> stats;
+  int64_t rows = shape[0] * queries * groups * heads;
+  for (int64_t row = 0; row < rows; ++row) {
+    QueryAttention one{mask,
+                       q,
+                       k,
+                       v,
+                       {row / heads / groups / queries,
+                        row / heads / groups % queries, row / heads % groups,
+                        row % heads}};
+    one.score(q.data() + row * shape[4]);
+    one.mean(result.data() + row * v.getShape()[3]);
+    double log = one.total == 0 ? -INFINITY : std::log(one.total);
+    if (mask.bias)
+      stats.push_back(one.total == 0 ? lowest : one.max);
+    stats.push_back(mask.bias || one.total == 0 ? log : log + one.max);
+  }
+  return yieldWithStats(e, std::move(result), {stats});
 }
 
 static LogicalResult evaluateAttentionOp(nn::AttentionOp op, Evaluation &e) {
@@ -213,6 +247,8 @@ static LogicalResult evaluateAttentionOp(nn::AttentionOp op, Evaluation &e) {
   mask.queryOffset = e.getIndex(op.getQOffset());
   mask.keyOffset = e.getIndex(op.getKOffset());
   mask.order = op.getOrderAttr();
+  if (op.getSinks())
+    mask.sinks = e.get(op.getSinks()).get();
   return evaluateAttention(mask, e);
 }
 

@@ -41,11 +41,14 @@ LogicalResult interp::evaluateAttentionBackward(const AttentionMask &mask,
   ArrayRef<int64_t> shape = q.getShape();
   int64_t queries = shape[1], groups = shape[2], heads = shape[3],
           dim = shape[4], keys = k.getShape()[1], valueDim = v.getShape()[3];
-  double scale = mask.scale;
+  double scale = mask.scale, slope;
   Tensor dq = e.makeResult(0), dk = e.makeResult(1), dv = e.makeResult(2);
-  for (int64_t row = 0, n = logSums.getNumElements(); row < n; ++row) {
+  int64_t numbers = mask.bias ? 2 : 1;
+  for (int64_t row = 0, n = logSums.getNumElements() / numbers; row < n;
+       ++row) {
     int64_t g = row / heads % groups, s = row / heads / groups % queries;
     int64_t b = row / heads / groups / queries;
+    const Cell *stat = logSums.data() + row * numbers;
     const Cell *query = q.data() + row * dim;
     const Cell *rowGrad = grad.data() + row * valueDim;
     double delta = dot(rowGrad, out.data() + row * valueDim, valueDim);
@@ -53,10 +56,16 @@ LogicalResult interp::evaluateAttentionBackward(const AttentionMask &mask,
       if (!mask.sees(b, queries, s, t))
         continue;
       int64_t key = (b * keys + t) * groups + g;
-      double score = scale * dot(query, k.data() + key * dim, dim);
-      double p = std::exp(score - logSums[row].f);
+      double score =
+          mask.cap(scale * dot(query, k.data() + key * dim, dim), slope) +
+          mask.biasAt({b, s, g, row % heads, t});
+      if (score == -INFINITY)
+        continue;
+      if (mask.bias && mask.bias->getElementType().getWidth() < 64)
+        score = float(score);
+      double p = std::exp(score - stat[0].f - (mask.bias ? stat[1].f : 0));
       addScaled(dv.data() + key * valueDim, p, rowGrad, valueDim);
-      double ds = scale * p *
+      double ds = scale * slope * p *
                   (dot(rowGrad, v.data() + key * valueDim, valueDim) - delta);
       addScaled(dq.data() + row * dim, ds, k.data() + key * dim, dim);
       addScaled(dk.data() + key * dim, ds, query, dim);

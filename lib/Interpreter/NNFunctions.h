@@ -10,12 +10,14 @@
 
 #include "Interpretation.h"
 #include "dialects/NN/NN.h"
+#include <array>
+#include <cmath>
 #include <limits>
 
 namespace tessera::interp {
 
-/// The keys that a query sees, and the scale of scores, from the attributes and
-/// additional operands of an attention.
+/// The keys that a query sees, and what becomes of scores, from the attributes
+/// and additional operands of an attention.
 struct AttentionMask {
   bool causal = false;
   double scale = 1;
@@ -29,6 +31,10 @@ struct AttentionMask {
   const Tensor *starts = nullptr;
   /// The order in which positions are stored; null for their own.
   nn::ZigzagAttr order;
+  /// The softcap of scores; none if it is 0.
+  double softcap = 0;
+  /// What is added to scores, and one more score of each head; null for none.
+  const Tensor *bias = nullptr, *sinks = nullptr;
 
   /// Returns the mask of an op of nn or rt, without its positions.
   template <typename Op> static AttentionMask get(Op op, const Evaluation &e) {
@@ -41,6 +47,10 @@ struct AttentionMask {
       mask.window = static_cast<int64_t>(*window);
     if (op.getStarts())
       mask.starts = e.get(op.getStarts()).get();
+    if (op.getSoftcap())
+      mask.softcap = op.getSoftcap()->convertToDouble();
+    if (op.getBias())
+      mask.bias = e.get(op.getBias()).get();
     return mask;
   }
 
@@ -54,6 +64,26 @@ struct AttentionMask {
     return at < keySize &&
            (!starts || at >= (*starts)[batch * queries + query].i) &&
            (!causal || (distance >= 0 && distance < window));
+  }
+
+  /// Returns the softcap of a scaled score, and its derivative in `slope`.
+  double cap(double score, double &slope) const {
+    slope = 1;
+    if (softcap == 0)
+      return score;
+    double tanh = std::tanh(score / softcap);
+    slope = 1 - tanh * tanh;
+    return softcap * tanh;
+  }
+
+  /// Returns the bias of a score at [batch, query, group, head, key].
+  double biasAt(const std::array<int64_t, 5> &index) const {
+    if (!bias)
+      return 0;
+    int64_t at = 0;
+    for (auto [i, size] : llvm::zip_equal(index, bias->getShape()))
+      at = at * size + (size == 1 ? 0 : i);
+    return (*bias)[at].f;
   }
 };
 

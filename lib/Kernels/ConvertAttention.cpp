@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // f32 and bf16 become library calls; f16 is cast to f32. The library has no
-// f64: there attention becomes matmuls and ops on rows of scores.
+// f64: there attention becomes matmuls and ops on rows of scores. Sinks change
+// the result and the stat of an attention without them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,11 @@ static SmallVector<Value> getPositions(GenericBuilder &b, Op op) {
   return offsets;
 }
 
+/// Returns the bias in f32; null if there is none.
+template <typename Op> static Value getBias(GenericBuilder &b, Op op) {
+  return op.getBias() ? b.castTensor(op.getBias(), b.getF32Type()) : Value();
+}
+
 /// Returns the type of the library call for this element type.
 static Type getLibraryType(GenericBuilder &b, Type element) {
   return element.isBF16() ? element : b.getF32Type();
@@ -39,10 +45,20 @@ static Type getResultType(GenericBuilder &b, Value result, Type library) {
 
 namespace {
 
+struct SeparateSinks : OpRewritePattern<nn::AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    return success(bool(nn::separateSinks(rewriter, op)));
+  }
+};
+
 struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::AttentionOp op,
                                 PatternRewriter &rewriter) const override {
+    if (op.getSinks())
+      return failure();
     GenericBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     Type element = type.getElementType();
@@ -55,8 +71,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
         b, getResultType(b, op.getResult(), library), op.getStats().getTypes(),
         b.castTensor(op.getQ(), library), b.castTensor(op.getK(), library),
         b.castTensor(op.getV(), library), getPositions(b, op), op.getStarts(),
-        op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
-        op.getKeySizeAttr());
+        getBias(b, op), op.getCausalAttr(), op.getWindowAttr(),
+        op.getScaleAttr(), op.getSoftcapAttr(), op.getKeySizeAttr());
     SmallVector<Value> results(call->getResults());
     results[0] = b.castTensor(results[0], element);
     rewriter.replaceOp(op, results);
@@ -84,8 +100,9 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
         getResultType(b, op.getDk(), library),
         getResultType(b, op.getDv(), library), operands[0], operands[1],
         operands[2], operands[3], operands[4], op.getLogsumexp(),
-        getPositions(b, op), op.getStarts(), op.getCausalAttr(),
-        op.getWindowAttr(), op.getScaleAttr(), op.getKeySizeAttr());
+        getPositions(b, op), op.getStarts(), getBias(b, op), op.getCausalAttr(),
+        op.getWindowAttr(), op.getScaleAttr(), op.getSoftcapAttr(),
+        op.getKeySizeAttr());
     SmallVector<Value> results;
     for (auto [value, result] :
          llvm::zip_equal(call->getResults(), op->getResults()))
@@ -98,6 +115,6 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
 } // namespace
 
 void tessera::populateAttentionPatterns(RewritePatternSet &patterns) {
-  patterns.add<ConvertAttention, ConvertAttentionBackward>(
+  patterns.add<SeparateSinks, ConvertAttention, ConvertAttentionBackward>(
       patterns.getContext());
 }

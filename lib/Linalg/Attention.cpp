@@ -52,11 +52,46 @@ template <typename Op> struct Scores {
 
   RankedTensorType scoreType() { return RankedTensorType::get(shape, wide); }
 
-  /// Builds scale q.k, and -inf for a hidden key.
+  /// Builds the derivative of a softcap at the scores; null without one.
+  Value capSlope() {
+    if (!op.getSoftcap())
+      return Value();
+    return b.map(shape, wide, {{raw, all}}, [&](ValueRange values) {
+      Value tanh = tanhOfCap(values[0]);
+      return arith::SubFOp::create(b, b.constant(wide, 1),
+                                   arith::MulFOp::create(b, tanh, tanh));
+    });
+  }
+
+  /// Builds tanh(scale x / softcap).
+  Value tanhOfCap(Value x) {
+    double factor =
+        op.getScale().convertToDouble() / op.getSoftcap()->convertToDouble();
+    return math::TanhOp::create(
+        b, arith::MulFOp::create(b, x, b.constant(wide, factor)));
+  }
+
+  /// Maps loops b g r s t to a bias [b, s, g, r, t], whose sizes may be 1.
+  AffineMap biasMap() {
+    ArrayRef<int64_t> sizes =
+        cast<RankedTensorType>(op.getBias().getType()).getShape();
+    constexpr unsigned loops[] = {0, 3, 1, 2, 4};
+    SmallVector<AffineExpr> dims;
+    for (auto [size, loop] : llvm::zip_equal(sizes, loops))
+      dims.push_back(size == 1 && loop != 4 ? b.getAffineConstantExpr(0)
+                                            : b.getAffineDimExpr(loop));
+    return AffineMap::get(5, 0, dims, b.getContext());
+  }
+
+  /// Builds the scores: scale q.k, the softcap and the bias, and -inf for a
+  /// hidden key.
   Value masked() {
     Value scores = contract(op.getQ(), rowLetters(), op.getK(), keyLetters(),
                             scoreType(), scoreLetters(), q.getDimSize(4));
+    raw = scores;
     SmallVector<GenericBuilder::Input> inputs{{scores, all}};
+    if (Value bias = op.getBias())
+      inputs.push_back({b.castTensor(bias, wide), biasMap()});
     if (Value starts = op.getStarts())
       inputs.push_back({starts, b.project(5, {0, 3})});
     return b.map(shape, wide, inputs, [&](ValueRange values) {
@@ -80,13 +115,21 @@ template <typename Op> struct Scores {
       }
       if (op.getStarts()) {
         Value start =
-            arith::IndexCastOp::create(b, b.getIndexType(), values[1]);
+            arith::IndexCastOp::create(b, b.getIndexType(), values.back());
         seen = arith::AndIOp::create(
             b, seen,
             arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key, start));
       }
-      Value scaled = arith::MulFOp::create(
-          b, values[0], b.constant(wide, op.getScale().convertToDouble()));
+      Value scaled =
+          op.getSoftcap()
+              ? arith::MulFOp::create(
+                    b, tanhOfCap(values[0]),
+                    b.constant(wide, op.getSoftcap()->convertToDouble()))
+              : arith::MulFOp::create(
+                    b, values[0],
+                    b.constant(wide, op.getScale().convertToDouble()));
+      if (op.getBias())
+        scaled = arith::AddFOp::create(b, scaled, values[1]);
       return arith::SelectOp::create(b, seen, scaled, hidden());
     });
   }
@@ -95,17 +138,19 @@ template <typename Op> struct Scores {
     return arith::ConstantOp::create(b, b.neutral(Combiner::Max, wide));
   }
 
-  /// Builds exp(score - shift of the row), 0 for a hidden score: a row without
+  /// Builds exp(score - shifts of the row), 0 for a hidden score: a row without
   /// keys gives 0, not NaN.
-  Value exponentials(Value scores, Value shift, AffineMap shiftMap) {
-    return b.map(
-        shape, wide, {{scores, all}, {shift, shiftMap}}, [&](ValueRange v) {
-          Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, v[0],
-                                             hidden());
-          Value exp =
-              math::ExpOp::create(b, arith::SubFOp::create(b, v[0], v[1]));
-          return zeroWhere(b, none, exp);
-        });
+  Value exponentials(Value scores, ArrayRef<GenericBuilder::Input> shifts) {
+    SmallVector<GenericBuilder::Input> inputs{{scores, all}};
+    llvm::append_range(inputs, shifts);
+    return b.map(shape, wide, inputs, [&](ValueRange v) {
+      Value none =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, v[0], hidden());
+      Value difference = v[0];
+      for (Value shift : v.drop_front())
+        difference = arith::SubFOp::create(b, difference, shift);
+      return zeroWhere(b, none, math::ExpOp::create(b, difference));
+    });
   }
 
   GenericBuilder &b;
@@ -115,6 +160,8 @@ template <typename Op> struct Scores {
   Type wide;
   SmallVector<int64_t> shape;
   AffineMap all, row;
+  /// The products of queries and keys, once they are built.
+  Value raw;
 };
 
 } // namespace
@@ -127,7 +174,7 @@ SmallVector<Value> tessera::buildAttention(GenericBuilder &b,
   Value largest =
       b.reduce(Combiner::Max, s.shape, s.row, s.wide, {{masked, s.all}},
                [](ValueRange v) { return v[0]; });
-  Value exps = s.exponentials(masked, largest, s.row);
+  Value exps = s.exponentials(masked, {{largest, s.row}});
   Value sum = b.reduce(Combiner::Sum, s.shape, s.row, s.wide, {{exps, s.all}},
                        [](ValueRange v) { return v[0]; });
   Value weights =
@@ -142,16 +189,32 @@ SmallVector<Value> tessera::buildAttention(GenericBuilder &b,
                                         type.getDimSize(4))};
   // Stats are [B, S, G, R], rows of scores [B, G, R, S]. log(0) is -inf.
   AffineMap order = b.project(4, {0, 2, 3, 1});
-  if (!op.getStats().empty())
-    results.push_back(b.map(
-        type.getShape().drop_back(), s.wide, {{sum, order}, {largest, order}},
-        [&](ValueRange v) {
-          Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                              v[0], b.constant(s.wide, 0));
-          Value value =
-              arith::AddFOp::create(b, math::LogOp::create(b, v[0]), v[1]);
-          return arith::SelectOp::create(b, empty, s.hidden(), value);
-        }));
+  if (op.getStats().empty())
+    return results;
+  bool hasBias = bool(op.getBias());
+  Value logs =
+      b.map(type.getShape().drop_back(), s.wide,
+            {{sum, order}, {largest, order}}, [&](ValueRange v) {
+              Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                                  v[0], b.constant(s.wide, 0));
+              Value value = math::LogOp::create(b, v[0]);
+              if (!hasBias)
+                value = arith::AddFOp::create(b, value, v[1]);
+              return arith::SelectOp::create(b, empty, s.hidden(), value);
+            });
+  nn::AttentionStat stat{logs, Value()};
+  if (hasBias) {
+    auto semantics = &cast<FloatType>(s.wide).getFloatSemantics();
+    APFloat lowest = APFloat::getLargest(*semantics, /*Negative=*/true);
+    stat.logSum = logs;
+    stat.shift = b.map(type.getShape().drop_back(), s.wide, {{largest, order}},
+                       [&](ValueRange v) -> Value {
+                         Value floor =
+                             b.constant(s.wide, lowest.convertToDouble());
+                         return arith::MaximumFOp::create(b, v[0], floor);
+                       });
+  }
+  results.push_back(nn::buildStat(b, op.getLoc(), stat));
   return results;
 }
 
@@ -162,7 +225,11 @@ tessera::buildAttentionBackward(GenericBuilder &b, nn::AttentionBackwardOp op,
   int64_t dim = s.q.getDimSize(4), values = s.v.getDimSize(3);
   // Maps loops b g r s t to a tensor [B, S, G, R].
   AffineMap stat = b.project(5, {0, 3, 1, 2});
-  Value weights = s.exponentials(s.masked(), op.getLogsumexp(), stat);
+  nn::AttentionStat parts = nn::readStat(b, op.getLoc(), op.getLogsumexp());
+  SmallVector<GenericBuilder::Input> shifts{{parts.shift, stat}};
+  if (parts.logSum)
+    shifts.push_back({parts.logSum, stat});
+  Value weights = s.exponentials(s.masked(), shifts);
   auto outType = cast<RankedTensorType>(op.getOut().getType());
   AffineMap five = b.identity(5);
   Value delta =
@@ -173,14 +240,18 @@ tessera::buildAttentionBackward(GenericBuilder &b, nn::AttentionBackwardOp op,
   Value dWeights =
       s.contract(op.getGrad(), s.rowLetters(), op.getV(), s.keyLetters(),
                  s.scoreType(), s.scoreLetters(), values);
-  Value dScores = b.map(
-      s.shape, s.wide, {{weights, s.all}, {dWeights, s.all}, {delta, stat}},
-      [&](ValueRange v) {
-        Value slope = arith::SubFOp::create(b, v[1], v[2]);
-        slope = arith::MulFOp::create(b, v[0], slope);
-        return arith::MulFOp::create(
-            b, slope, b.constant(s.wide, op.getScale().convertToDouble()));
-      });
+  SmallVector<GenericBuilder::Input> inputs{
+      {weights, s.all}, {dWeights, s.all}, {delta, stat}};
+  if (Value slope = s.capSlope())
+    inputs.push_back({slope, s.all});
+  Value dScores = b.map(s.shape, s.wide, inputs, [&](ValueRange v) {
+    Value slope = arith::SubFOp::create(b, v[1], v[2]);
+    slope = arith::MulFOp::create(b, v[0], slope);
+    for (Value cap : v.drop_front(3))
+      slope = arith::MulFOp::create(b, slope, cap);
+    return arith::MulFOp::create(
+        b, slope, b.constant(s.wide, op.getScale().convertToDouble()));
+  });
   return {s.contract(dScores, s.scoreLetters(), op.getK(), s.keyLetters(), s.q,
                      s.rowLetters(), dim),
           s.contract(dScores, s.scoreLetters(), op.getQ(), s.rowLetters(), s.k,

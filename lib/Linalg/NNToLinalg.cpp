@@ -53,6 +53,8 @@ struct AttentionToLinalg : OpRewritePattern<nn::AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::AttentionOp op,
                                 PatternRewriter &rewriter) const override {
+    if (nn::separateSinks(rewriter, op))
+      return success();
     GenericBuilder b(op.getLoc(), rewriter);
     replaceByCasts(b, op, buildAttention(b, op, buildContraction), rewriter);
     return success();

@@ -292,8 +292,20 @@ Expected<ContextChoice> tessera::chooseContext(const ContextProblem &problem,
                       wanted.getName(), heads, shared));
   ContextChoice choice;
   for (const ContextMethod &method :
-       listContextMethods(problem.axis.size, heads))
-    choice.costs.push_back(getContextCost(problem, method));
+       listContextMethods(problem.axis.size, heads)) {
+    ContextCost cost = getContextCost(problem, method);
+    if (!cost.isRing || !problem.hasPairBias)
+      choice.costs.push_back(cost);
+  }
+  ContextCost asked = wanted.kind == ContextMethod::Auto
+                          ? ContextCost()
+                          : getContextCost(problem, wanted);
+  if (asked.isRing && problem.hasPairBias)
+    return createStringError(llvm::formatv(
+        "strategy 'cp={0}' expects a bias with one row for all queries, but "
+        "got one of queries and keys, which no ring can pass on; use "
+        "'cp=all_gather', 'cp=all_to_all' or 'cp=auto'",
+        wanted.getName()));
   auto isWanted = [&](const ContextCost &cost) {
     return cost.method.kind == wanted.kind &&
            getHeadDevices(problem, cost.method) == shared;
@@ -309,6 +321,6 @@ Expected<ContextChoice> tessera::chooseContext(const ContextProblem &problem,
   auto *found = llvm::find_if(choice.costs, isWanted);
   choice.chosen = found - choice.costs.begin();
   if (found == choice.costs.end())
-    choice.costs.push_back(getContextCost(problem, wanted));
+    choice.costs.push_back(asked);
   return choice;
 }

@@ -12,6 +12,7 @@
 #include "FoldShapes.h"
 #include "MoveConstraints.h"
 #include "RowTrial.h"
+#include "ScoreTerms.h"
 #include "TensorTypes.h"
 #include "tessera/Raise/Evaluate.h"
 
@@ -212,6 +213,8 @@ struct Match {
   std::string qLetters, kLetters, vLetters, resultLetters;
   AttentionLetters letters;
   RowFunction function;
+  /// What is done to scores, if it is more than `function` says.
+  std::optional<ScoreTerms> terms;
   /// Shardings from constraints between the matmuls; null if there are none.
   dist::ShardingAttr kSharding, vSharding, resultSharding;
 };
@@ -367,6 +370,22 @@ static Value findRepeated(Value x, int64_t dim, int64_t &count) {
   return spread.getDims() == ArrayRef(kept) ? spread.getX() : Value();
 }
 
+/// Divides dimension `dim` of a tensor into groups of `count`.
+static Value splitDim(OpBuilder &b, Location loc, Value x, size_t dim,
+                      int64_t count) {
+  SmallVector<int64_t> shape(typeOf(x).getShape());
+  shape[dim] /= count;
+  shape.insert(shape.begin() + dim + 1, count);
+  SmallVector<ReassociationIndices> parts;
+  for (size_t i = 0, next = 0; i + 1 < shape.size(); ++i) {
+    parts.push_back({int64_t(next++)});
+    if (i == dim)
+      parts.back().push_back(next++);
+  }
+  return tensor::ExpandShapeOp::create(b, loc, typeOf(x).clone(shape), x,
+                                       parts);
+}
+
 /// Reads keys and values before their heads are repeated: each head serves a
 /// group of queries.
 static void groupHeads(Match &match) {
@@ -385,18 +404,8 @@ static void groupHeads(Match &match) {
   while (all.find(l.head) != std::string::npos)
     ++l.head;
   OpBuilder b(match.result);
-  size_t dim = match.qLetters.find(l.group);
-  SmallVector<int64_t> shape(typeOf(match.q).getShape());
-  shape[dim] /= kCount;
-  shape.insert(shape.begin() + dim + 1, kCount);
-  SmallVector<ReassociationIndices> parts;
-  for (size_t i = 0, next = 0; i < match.qLetters.size(); ++i) {
-    parts.push_back({int64_t(next++)});
-    if (i == dim)
-      parts.back().push_back(next++);
-  }
-  match.q = tensor::ExpandShapeOp::create(
-      b, match.result.getLoc(), typeOf(match.q).clone(shape), match.q, parts);
+  match.q = splitDim(b, match.result.getLoc(), match.q,
+                     match.qLetters.find(l.group), kCount);
   for (std::string *letters : {&match.qLetters, &match.resultLetters})
     letters->insert(letters->find(l.group) + 1, 1, l.head);
 }
@@ -411,15 +420,10 @@ static Value mergeHeads(OpBuilder &b, Location loc, Value x,
 }
 
 /// Moves constraints of scores and weights: the shardings of keys move to keys
-/// and values, the others to the result. A constraint on a mask cannot move.
-static bool moveConstraints(Match &match, const RowRegion &region,
+/// and values, the others to the result.
+static bool moveConstraints(Match &match, ArrayRef<Operation *> ops,
                             StringRef scores) {
-  for (Value mask : region.masks)
-    if (dist::ConstraintOp constraint = findConstraint(mask)) {
-      reportBlocked(constraint, "attention");
-      return false;
-    }
-  for (Operation *op : region.ops) {
+  for (Operation *op : ops) {
     auto constraint = dyn_cast<dist::ConstraintOp>(op);
     if (!constraint)
       continue;
@@ -450,7 +454,61 @@ static bool moveConstraints(Match &match, const RowRegion &region,
   return true;
 }
 
+/// Builds what is done to scores as operands of attention whose letters are
+/// those of `match`: the bias, and the sinks; null for none.
+static std::pair<Value, Value> buildTerms(OpBuilder &b, Match &match,
+                                          StringRef scores) {
+  if (!match.terms)
+    return {};
+  ScoreTerms &terms = *match.terms;
+  const AttentionLetters &l = match.letters;
+  Location loc = match.result.getLoc();
+  auto place = [&](Value x, std::string letters, ArrayRef<char> order) {
+    // Heads of a group are a part of the letter that the scores have.
+    size_t dim = letters.find(l.group);
+    if (l.head != ' ' && !scores.contains(l.head) && dim != std::string::npos) {
+      int64_t perGroup =
+          typeOf(match.q).getDimSize(match.qLetters.find(l.head));
+      x = splitDim(b, loc, x, dim, perGroup);
+      letters.insert(dim + 1, 1, l.head);
+    }
+    std::string own;
+    for (char letter : order)
+      own += letters.find(letter) == std::string::npos ? ' ' : letter;
+    return arrange(b, loc, x, letters, own);
+  };
+  Value bias, sinks;
+  SmallVector<int64_t> dims = terms.getBiasDims();
+  std::string letters;
+  for (int64_t dim : dims)
+    letters += scores[dim];
+  if (!dims.empty())
+    bias = terms.buildBias(b, dims);
+  // A constant mask of positions needs no bias.
+  if (bias && letters == std::string{l.query, l.key}) {
+    std::optional<Mask> mask = readMask(bias);
+    auto visibility = mask ? classify(*mask) : std::nullopt;
+    if (visibility) {
+      match.function.visibility = *visibility;
+      bias = Value();
+    }
+  }
+  if (bias) {
+    bias = place(bias, letters, {l.batch, l.query, l.group, l.head, l.key});
+    Type element = typeOf(match.q).getElementType();
+    bool isWide = typeOf(bias).getElementType().isF32() &&
+                  element.getIntOrFloatBitWidth() < 32;
+    if (!isWide)
+      bias = ElementwiseBuilder{b, loc}.cast(bias, element);
+  }
+  if (terms.sinks)
+    sinks = place(terms.sinks, std::string(1, scores[terms.sinksDim]),
+                  {l.group, l.head});
+  return {bias, sinks};
+}
+
 static void rewrite(Match match) {
+  std::string scores = match.scores.getLetters().result.str();
   match.q = peelScale(match.q, match.function.scale);
   match.k = peelScale(match.k, match.function.scale);
   groupHeads(match);
@@ -472,17 +530,21 @@ static void rewrite(Match match) {
   Value v = arrange(b, loc, match.v, match.vLetters, vOrder);
   SmallVector<int64_t> shape(typeOf(q).getShape());
   shape.back() = typeOf(v).getShape().back();
+  auto [bias, sinks] = buildTerms(b, match, scores);
   const Visibility &visibility = match.function.visibility;
+  FloatAttr softcap;
+  if (match.terms && match.terms->softcap != 0)
+    softcap = b.getF64FloatAttr(match.terms->softcap);
   IntegerAttr window;
   if (visibility.window)
     window = b.getI64IntegerAttr(*visibility.window);
   Value mixed =
       nn::AttentionOp::create(
           b, loc, typeOf(q).clone(shape), q, k, v, /*q_offset=*/Value(),
-          /*k_offset=*/Value(), /*starts=*/Value(),
+          /*k_offset=*/Value(), /*starts=*/Value(), bias, sinks,
           visibility.isCausal ? b.getUnitAttr() : UnitAttr(), window,
-          b.getF64FloatAttr(match.function.scale), /*key_size=*/IntegerAttr(),
-          nn::ZigzagAttr())
+          b.getF64FloatAttr(match.function.scale), softcap,
+          /*key_size=*/IntegerAttr(), nn::ZigzagAttr())
           .getResult();
   Value restored = restore(b, loc, mixed, order, match.resultLetters);
   Value merged = mergeHeads(b, loc, restored, last.getType());
@@ -502,6 +564,81 @@ static nn::EinsumOp findScores(const RowRegion &region) {
   return isOwn ? scores : nn::EinsumOp();
 }
 
+/// Reads the letters of both matmuls, whose weights are the left or right
+/// operand of `result`; false if they are not those of attention.
+static bool readLetters(Match &match, bool isLeft, int64_t maskDim) {
+  match.q = match.scores.getLhs();
+  match.k = match.scores.getRhs();
+  if (typeOf(match.q).getElementType() != typeOf(match.v).getElementType())
+    return false;
+  auto first = match.scores.getLetters();
+  auto second = match.result.getLetters();
+  match.qLetters = first.lhs.str();
+  match.kLetters = first.rhs.str();
+  // The last dimension of the scores belongs to the keys.
+  if (StringRef(match.qLetters).contains(first.result.back())) {
+    std::swap(match.q, match.k);
+    std::swap(match.qLetters, match.kLetters);
+  }
+  StringRef weightLetters = isLeft ? second.lhs : second.rhs;
+  match.vLetters =
+      rename(isLeft ? second.rhs : second.lhs, weightLetters, first.result);
+  match.resultLetters = rename(second.result, weightLetters, first.result);
+  return !StringRef(match.resultLetters).contains(first.result.back()) &&
+         match.resultLetters.size() == first.result.size() &&
+         assignLetters(match, first.result, maskDim);
+}
+
+/// Matches scores that are scaled and masked by constants.
+static bool matchMasked(Match &match, Value weights, bool isLeft) {
+  std::vector<RowRegion> regions =
+      findRowRegions(weights, /*allowsMasks=*/true);
+  for (const RowRegion &region : llvm::reverse(regions)) {
+    match.scores = findScores(region);
+    if (!match.scores || !region.has<nn::SoftmaxOp, math::ExpOp>() ||
+        !readLetters(match, isLeft, region.maskDim))
+      continue;
+    int64_t dim = match.qLetters.find(match.letters.dim);
+    auto function = matchFunction(region, typeOf(match.q).getDimSize(dim));
+    if (!function)
+      continue;
+    match.function = *function;
+    match.kSharding = match.vSharding = match.resultSharding = {};
+    // A mask with a constraint stays, as a bias.
+    if (llvm::none_of(region.masks, findConstraint) &&
+        moveConstraints(match, region.ops, match.scores.getLetters().result))
+      return true;
+  }
+  return false;
+}
+
+/// Matches scores with a bias, a softcap or sinks.
+static bool matchTerms(Match &match, Value weights, bool isLeft) {
+  match.terms = readScoreTerms(weights);
+  if (!match.terms)
+    return false;
+  match.scores = match.terms->products;
+  if (!readLetters(match, isLeft, /*maskDim=*/-1))
+    return false;
+  StringRef scores = match.scores.getLetters().result;
+  // Of a head of a group and the position, a mask is along the position.
+  SmallVector<int64_t> ofQueries;
+  for (int64_t dim : match.terms->getBiasDims())
+    if (!StringRef(match.kLetters).contains(scores[dim]))
+      ofQueries.push_back(dim);
+  if (ofQueries.size() == 1)
+    assignLetters(match, scores, ofQueries.front());
+  if (match.terms->sinks) {
+    char letter = scores[match.terms->sinksDim];
+    if (letter != match.letters.group && letter != match.letters.head)
+      return false;
+  }
+  match.function = RowFunction();
+  match.function.scale = match.terms->scale;
+  match.kSharding = match.vSharding = match.resultSharding = {};
+  return moveConstraints(match, match.terms->ops, scores);
+}
+
 /// Matches attention; its weights are the left or right operand of `result`.
 static std::optional<Match> matchWeights(nn::EinsumOp result, bool isLeft) {
   Match match;
@@ -511,42 +648,8 @@ static std::optional<Match> matchWeights(nn::EinsumOp result, bool isLeft) {
   if (!weights.hasOneUse() ||
       typeOf(match.v).getElementType() != result.getType().getElementType())
     return std::nullopt;
-  std::vector<RowRegion> regions =
-      findRowRegions(weights, /*allowsMasks=*/true);
-  for (const RowRegion &region : llvm::reverse(regions)) {
-    match.scores = findScores(region);
-    if (!match.scores || !region.has<nn::SoftmaxOp, math::ExpOp>())
-      continue;
-    match.q = match.scores.getLhs();
-    match.k = match.scores.getRhs();
-    if (typeOf(match.q).getElementType() != typeOf(match.v).getElementType())
-      continue;
-    auto first = match.scores.getLetters();
-    auto second = result.getLetters();
-    match.qLetters = first.lhs.str();
-    match.kLetters = first.rhs.str();
-    // The last dimension of the scores belongs to the keys.
-    if (StringRef(match.qLetters).contains(first.result.back())) {
-      std::swap(match.q, match.k);
-      std::swap(match.qLetters, match.kLetters);
-    }
-    StringRef weightLetters = isLeft ? second.lhs : second.rhs;
-    match.vLetters =
-        rename(isLeft ? second.rhs : second.lhs, weightLetters, first.result);
-    match.resultLetters = rename(second.result, weightLetters, first.result);
-    if (StringRef(match.resultLetters).contains(first.result.back()) ||
-        match.resultLetters.size() != first.result.size() ||
-        !assignLetters(match, first.result, region.maskDim))
-      continue;
-    int64_t dim = match.qLetters.find(match.letters.dim);
-    auto function = matchFunction(region, typeOf(match.q).getDimSize(dim));
-    if (!function)
-      continue;
-    match.function = *function;
-    match.kSharding = match.vSharding = match.resultSharding = {};
-    if (moveConstraints(match, region, first.result))
-      return match;
-  }
+  if (matchMasked(match, weights, isLeft) || matchTerms(match, weights, isLeft))
+    return match;
   return std::nullopt;
 }
 

@@ -13,34 +13,24 @@
 
 namespace tessera {
 
-/// Results of attention: the output and the logarithm of the sum of
-/// exponentials, both in one type of 32 bits or more.
-struct Attended {
-  mlir::Value result, logsumexp;
-};
-
-/// Combines the attention of the same queries to two sets of keys:
-///
-///     l = log(e^l1 + e^l2)        o = o1 e^(l1-l) + o2 e^(l2-l)
-///
-/// A query that sees no key of a set has a logarithm of minus infinity there.
-/// One that sees no key at all has 0 and minus infinity.
-Attended combine(mlir::ImplicitLocOpBuilder &b, const Attended &x,
-                 const Attended &y);
-
 /// The number of pieces of a device's `length` elements of a sequence.
 /// Positions within a piece are consecutive, wherever the device's shard
 /// begins. The whole sequence is one piece; otherwise they are the fewest equal
 /// pieces that end at chunk boundaries.
 int64_t countPieces(nn::ZigzagAttr order, int64_t length);
 
-/// Elements [begin, begin + size) of a tensor's sequence dimension, 1.
-mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value tensor,
-                  mlir::OpFoldResult begin, int64_t size);
+/// The dimension of a sequence, and of the keys of a bias.
+constexpr int64_t kSequenceDim = 1, kBiasKeyDim = 4;
 
-/// Concatenates tensors along the sequence dimension.
+/// Elements [begin, begin + size) of a tensor's dimension `dim`.
+mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value tensor,
+                  mlir::OpFoldResult begin, int64_t size,
+                  int64_t dim = kSequenceDim);
+
+/// Concatenates tensors along dimension `dim`.
 mlir::Value concat(mlir::ImplicitLocOpBuilder &b,
-                   llvm::ArrayRef<mlir::Value> parts);
+                   llvm::ArrayRef<mlir::Value> parts,
+                   int64_t dim = kSequenceDim);
 
 /// Casts a value to the element type of `like`, which is as wide or narrower.
 mlir::Value narrow(mlir::ImplicitLocOpBuilder &b, mlir::Value value,

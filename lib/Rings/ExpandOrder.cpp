@@ -56,16 +56,16 @@ public:
   /// The position of a piece's first element; null for 0.
   Value getOffset(unsigned piece) const { return offsets[piece]; }
 
-  /// The pieces of a tensor along dimension 1.
-  SmallVector<Value> split(Value tensor) const {
+  /// The pieces of a tensor along dimension `dim`.
+  SmallVector<Value> split(Value tensor, int64_t dim = kSequenceDim) const {
     SmallVector<Value> pieces;
     if (isWhole)
-      return {permute(tensor, [&](int64_t chunk) {
+      return {permute(tensor, dim, [&](int64_t chunk) {
         int64_t after = 2 * order.getShards() - 1 - chunk;
         return chunk <= after ? 2 * chunk : 2 * after + 1;
       })};
     for (unsigned i = 0; i < getNumPieces(); ++i)
-      pieces.push_back(slice(b, tensor, b.getIndexAttr(i * size), size));
+      pieces.push_back(slice(b, tensor, b.getIndexAttr(i * size), size, dim));
     return pieces;
   }
 
@@ -73,7 +73,7 @@ public:
   Value join(ArrayRef<Value> pieces) const {
     if (!isWhole)
       return concat(b, pieces);
-    return permute(pieces.front(),
+    return permute(pieces.front(), kSequenceDim,
                    [&](int64_t chunk) { return order.getChunkAt(chunk); });
   }
 
@@ -92,16 +92,17 @@ private:
   }
 
   /// Moves chunk `from(i)` of a tensor to chunk i; padding stays at the end.
-  Value permute(Value tensor, llvm::function_ref<int64_t(int64_t)> from) const {
+  Value permute(Value tensor, int64_t dim,
+                llvm::function_ref<int64_t(int64_t)> from) const {
     int64_t chunk = order.getChunk();
     SmallVector<Value> chunks;
     for (int64_t i = 0; i < 2 * order.getShards(); ++i)
       chunks.push_back(
-          slice(b, tensor, b.getIndexAttr(from(i) * chunk), chunk));
+          slice(b, tensor, b.getIndexAttr(from(i) * chunk), chunk, dim));
     if (int64_t padding = all - order.getSize())
       chunks.push_back(
-          slice(b, tensor, b.getIndexAttr(order.getSize()), padding));
-    return concat(b, chunks);
+          slice(b, tensor, b.getIndexAttr(order.getSize()), padding, dim));
+    return concat(b, chunks, dim);
   }
 
   ImplicitLocOpBuilder &b;
@@ -122,9 +123,12 @@ public:
         keys(b, op.getOrderAttr(), op.getK(), op.getKOffset(),
              /*isPadded=*/bool(op.getKeySize())),
         q(queries.split(op.getQ())), k(keys.split(op.getK())),
-        v(keys.split(op.getV())), starts(queries.getNumPieces()) {
+        v(keys.split(op.getV())), starts(queries.getNumPieces()),
+        bias(queries.getNumPieces(), SmallVector<Value>(keys.getNumPieces())) {
     if (op.getStarts())
       starts = queries.split(op.getStarts());
+    if (op.getBias())
+      splitBias(op.getBias());
   }
 
   void expand() {
@@ -135,7 +139,15 @@ public:
 
 private:
   SmallVector<Value> build();
-  Attended attend(unsigned query, unsigned key);
+  nn::Attended attend(unsigned query, unsigned key);
+  void splitBias(Value whole) {
+    bool hasQueries = Side::getLength(whole) > 1;
+    SmallVector<Value> rows = hasQueries
+                                  ? queries.split(whole)
+                                  : SmallVector<Value>(bias.size(), whole);
+    for (auto [row, parts] : llvm::zip_equal(rows, bias))
+      parts = keys.split(row, kBiasKeyDim);
+  }
   void add(Value &sum, Value value) {
     value = widen(b, value);
     sum = sum ? arith::AddFOp::create(b, sum, value).getResult() : value;
@@ -144,29 +156,31 @@ private:
   ImplicitLocOpBuilder b;
   Side queries, keys;
   SmallVector<Value> q, k, v, starts;
+  /// The bias of each piece of queries and keys; null without one.
+  SmallVector<SmallVector<Value>> bias;
 };
 
 } // namespace
 
 template <>
-Attended OrderExpander<nn::AttentionOp>::attend(unsigned query, unsigned key) {
+nn::Attended OrderExpander<nn::AttentionOp>::attend(unsigned query,
+                                                    unsigned key) {
   auto whole = cast<RankedTensorType>(op.getResult().getType());
   SmallVector<int64_t> shape(whole.getShape());
   shape[1] = cast<RankedTensorType>(q[query].getType()).getDimSize(1);
   SmallVector<Type, 1> stats;
-  Type wide = whole.getElementType().isF64() ? b.getF64Type() : b.getF32Type();
   if (!op.getStats().empty() || k.size() > 1)
     stats.push_back(
-        RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(), wide));
+        nn::getStatType(whole.clone(shape), /*hasBias=*/bool(op.getBias())));
   // Combined results are not rounded before.
   RankedTensorType type = whole.clone(shape);
   if (k.size() > 1)
     type = widenType(type);
   auto piece = nn::AttentionOp::create(
       b, type, stats, q[query], k[key], v[key], queries.getOffset(query),
-      keys.getOffset(key), starts[query], op.getCausalAttr(),
-      op.getWindowAttr(), op.getScaleAttr(), op.getKeySizeAttr(),
-      nn::ZigzagAttr());
+      keys.getOffset(key), starts[query], bias[query][key], /*sinks=*/Value(),
+      op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
+      op.getSoftcapAttr(), op.getKeySizeAttr(), nn::ZigzagAttr());
   return {piece.getResult(),
           stats.empty() ? Value() : piece.getStats().front()};
 }
@@ -174,11 +188,11 @@ Attended OrderExpander<nn::AttentionOp>::attend(unsigned query, unsigned key) {
 template <> SmallVector<Value> OrderExpander<nn::AttentionOp>::build() {
   SmallVector<Value> results, stats;
   for (unsigned i = 0; i < q.size(); ++i) {
-    Attended all = attend(i, 0);
+    nn::Attended all = attend(i, 0);
     for (unsigned j = 1; j < k.size(); ++j)
-      all = combine(b, all, attend(i, j));
+      all = nn::combine(b, b.getLoc(), all, attend(i, j));
     results.push_back(narrow(b, all.result, op.getResult().getType()));
-    stats.push_back(all.logsumexp);
+    stats.push_back(all.stat);
   }
   SmallVector<Value> joined{queries.join(results)};
   if (!op.getStats().empty())
@@ -196,8 +210,9 @@ template <> SmallVector<Value> OrderExpander<nn::AttentionBackwardOp>::build() {
       auto piece = nn::AttentionBackwardOp::create(
           b, q[i].getType(), k[j].getType(), v[j].getType(), grad[i], q[i],
           k[j], v[j], out[i], logsumexp[i], queries.getOffset(i),
-          keys.getOffset(j), starts[i], op.getCausalAttr(), op.getWindowAttr(),
-          op.getScaleAttr(), op.getKeySizeAttr(), nn::ZigzagAttr());
+          keys.getOffset(j), starts[i], bias[i][j], op.getCausalAttr(),
+          op.getWindowAttr(), op.getScaleAttr(), op.getSoftcapAttr(),
+          op.getKeySizeAttr(), nn::ZigzagAttr());
       add(dq[i], piece.getDq());
       add(dk[j], piece.getDk());
       add(dv[j], piece.getDv());
@@ -236,6 +251,15 @@ struct ExpandOrderPass : tessera::impl::ExpandOrderPassBase<ExpandOrderPass> {
       signalPassFailure();
   }
 
+  static nn::AttentionBackwardOp withoutSinks(nn::AttentionBackwardOp op) {
+    return op;
+  }
+  static nn::AttentionOp withoutSinks(nn::AttentionOp op) {
+    IRRewriter rewriter(op.getContext());
+    nn::AttentionOp without = nn::separateSinks(rewriter, op);
+    return without ? without : op;
+  }
+
   template <typename Op> LogicalResult expandAll() {
     SmallVector<Op> ops;
     getOperation().walk([&](Op op) {
@@ -245,7 +269,7 @@ struct ExpandOrderPass : tessera::impl::ExpandOrderPassBase<ExpandOrderPass> {
     for (Op op : ops) {
       if (failed(checkPieces(op)))
         return failure();
-      OrderExpander<Op>(op).expand();
+      OrderExpander<Op>(withoutSinks(op)).expand();
     }
     return success();
   }

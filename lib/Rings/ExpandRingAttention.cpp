@@ -80,8 +80,10 @@ private:
         gathered.getDefiningOp<dist::AllGatherOp>().getInput());
   }
   Value getOffset(int64_t step);
-  Attended attend(nn::AttentionOp attention, Value q, Value k, Value v,
-                  int64_t step);
+  nn::Attended attend(nn::AttentionOp attention, Value q, Value k, Value v,
+                      int64_t step);
+  template <typename Op> Value getBias(Op attention, int64_t step);
+  SmallVector<Value> finish(nn::AttentionOp attention, nn::Attended all);
   SmallVector<Value> expandPlain(nn::AttentionOp attention);
   SmallVector<Value> expandPlain(nn::AttentionBackwardOp attention);
 
@@ -96,8 +98,8 @@ private:
     return halfAt(tensor, b.getIndexAttr(size / 2));
   }
   Value unlessSecond(Value value, Value half, double number);
-  Attended attendTo(nn::AttentionOp attention, Value q, Value k, Value v,
-                    bool causal);
+  nn::Attended attendTo(nn::AttentionOp attention, Value q, Value k, Value v,
+                        bool causal);
   std::array<Value, 3> differentiate(nn::AttentionBackwardOp attention,
                                      ArrayRef<Value> queries, Value k, Value v,
                                      bool causal);
@@ -147,17 +149,25 @@ Value RingExpander::getOffset(int64_t step) {
   return arith::RemUIOp::create(b, arith::AddIOp::create(b, own, shift), whole);
 }
 
+/// The bias of the keys of a step, which is there for all keys; or null.
+template <typename Op> Value RingExpander::getBias(Op attention, int64_t step) {
+  if (!attention.getBias())
+    return Value();
+  return slice(b, inputs.lookup(attention.getBias()), getOffset(step), size,
+               kBiasKeyDim);
+}
+
 /// The attention of the device's own queries to the chunk of a step.
-Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
-                              Value v, int64_t step) {
+nn::Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
+                                  Value v, int64_t step) {
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
   RankedTensorType type = widenType(attention.getResult().getType());
-  Type stats =
-      RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
+  Type stats = nn::getStatType(type, /*hasBias=*/bool(attention.getBias()));
   auto partial = nn::AttentionOp::create(
       b, type, TypeRange(stats), q, k, v, queryOffset, getOffset(step),
-      inputs.lookupOrNull(attention.getStarts()), attention.getCausalAttr(),
-      attention.getWindowAttr(), attention.getScaleAttr(),
+      inputs.lookupOrNull(attention.getStarts()), getBias(attention, step),
+      /*sinks=*/Value(), attention.getCausalAttr(), attention.getWindowAttr(),
+      attention.getScaleAttr(), attention.getSoftcapAttr(),
       attention.getKeySizeAttr(), attention.getOrderAttr());
   return {partial.getResult(), partial.getStats().front()};
 }
@@ -167,20 +177,28 @@ void RingExpander::receiveChunk(Value &k, Value &v, int64_t distance) {
   v = receive(v, distance);
 }
 
+/// Adds the sinks, which no step sees.
+SmallVector<Value> RingExpander::finish(nn::AttentionOp attention,
+                                        nn::Attended all) {
+  all = nn::addSinks(b, b.getLoc(), all,
+                     inputs.lookupOrNull(attention.getSinks()));
+  return {all.result, all.stat};
+}
+
 SmallVector<Value> RingExpander::expandPlain(nn::AttentionOp attention) {
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
   Value q = inputs.lookup(attention.getQ());
-  std::optional<Attended> all;
+  std::optional<nn::Attended> all;
   for (auto [number, step] : llvm::enumerate(ring.steps)) {
     Value nextK = k, nextV = v;
     if (number + 1 < ring.steps.size())
       receiveChunk(nextK, nextV, ring.getDistance(number + 1));
-    Attended partial = attend(attention, q, k, v, step);
-    all = all ? combine(b, *all, partial) : partial;
+    nn::Attended partial = attend(attention, q, k, v, step);
+    all = all ? nn::combine(b, b.getLoc(), *all, partial) : partial;
     k = nextK;
     v = nextV;
   }
-  return {all->result, all->logsumexp};
+  return finish(attention, *all);
 }
 
 /// Operands stay; dq is summed here, dk and dv travel around the ring.
@@ -201,8 +219,9 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
     auto partial = nn::AttentionBackwardOp::create(
         b, getGradientType(q), getGradientType(k), getGradientType(v), grad, q,
         k, v, out, l, queryOffset, getOffset(step),
-        inputs.lookupOrNull(attention.getStarts()), attention.getCausalAttr(),
-        attention.getWindowAttr(), attention.getScaleAttr(),
+        inputs.lookupOrNull(attention.getStarts()), getBias(attention, step),
+        attention.getCausalAttr(), attention.getWindowAttr(),
+        attention.getScaleAttr(), attention.getSoftcapAttr(),
         attention.getKeySizeAttr(), attention.getOrderAttr());
     dq = add(dq, partial.getDq());
     if (step == 0) {
@@ -254,19 +273,19 @@ Value RingExpander::unlessSecond(Value value, Value half, double number) {
 }
 
 /// Attention of the given queries and keys alone, whatever their positions.
-Attended RingExpander::attendTo(nn::AttentionOp attention, Value q, Value k,
-                                Value v, bool causal) {
+nn::Attended RingExpander::attendTo(nn::AttentionOp attention, Value q, Value k,
+                                    Value v, bool causal) {
   auto type = cast<RankedTensorType>(attention.getResult().getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[1] = cast<RankedTensorType>(q.getType()).getDimSize(1);
-  Type element = widenType(type).getElementType();
-  Type stats =
-      RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(), element);
+  type = widenType(type.clone(shape));
   auto partial = nn::AttentionOp::create(
-      b, RankedTensorType::get(shape, element), TypeRange(stats), q, k, v,
+      b, type, TypeRange(nn::getStatType(type, /*hasBias=*/false)), q, k, v,
       /*q_offset=*/Value(), /*k_offset=*/Value(), /*starts=*/Value(),
+      /*bias=*/Value(), /*sinks=*/Value(),
       causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
-      attention.getScaleAttr(), /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
+      attention.getScaleAttr(), attention.getSoftcapAttr(),
+      /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
   return {partial.getResult(), partial.getStats().front()};
 }
 
@@ -274,35 +293,38 @@ SmallVector<Value> RingExpander::expandZigzag(nn::AttentionOp attention) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
   Value q = inputs.lookup(attention.getQ());
-  Attended first, second;
+  nn::Attended first, second;
   for (int64_t step = 0; step < count; ++step) {
     Value nextK = k, nextV = v;
     if (step + 1 < count)
       receiveChunk(nextK, nextV, 1);
     if (step == 0) {
-      Attended own = attendTo(attention, q, k, v, /*causal=*/true);
-      first = {firstHalf(own.result), firstHalf(own.logsumexp)};
-      second = {secondHalf(own.result), secondHalf(own.logsumexp)};
+      nn::Attended own = attendTo(attention, q, k, v, /*causal=*/true);
+      first = {firstHalf(own.result), firstHalf(own.stat)};
+      second = {secondHalf(own.result), secondHalf(own.stat)};
     } else {
-      second = combine(b, second,
-                       attendTo(attention, secondHalf(q), firstHalf(k),
-                                firstHalf(v), /*causal=*/false));
+      second = nn::combine(b, b.getLoc(), second,
+                           attendTo(attention, secondHalf(q), firstHalf(k),
+                                    firstHalf(v), /*causal=*/false));
       Value half = getHalf(step);
-      Attended some = attendTo(attention, halfAt(q, half), halfAt(k, half),
-                               halfAt(v, half), /*causal=*/false);
-      Value l = some.logsumexp;
-      some.logsumexp = unlessSecond(l, half, -infinity);
-      first = combine(b, first, some);
-      some.logsumexp = unlessSecond(l, getOtherHalf(half), -infinity);
-      second = combine(b, second, some);
+      nn::Attended some = attendTo(attention, halfAt(q, half), halfAt(k, half),
+                                   halfAt(v, half), /*causal=*/false);
+      Value l = some.stat;
+      some.stat = unlessSecond(l, half, -infinity);
+      first = nn::combine(b, b.getLoc(), first, some);
+      some.stat = unlessSecond(l, getOtherHalf(half), -infinity);
+      second = nn::combine(b, b.getLoc(), second, some);
     }
     k = nextK;
     v = nextV;
   }
-  Type type = attention.getResult().getType();
-  return {concat(b, {narrow(b, first.result, type),
-                     narrow(b, second.result, type)}),
-          concat(b, {first.logsumexp, second.logsumexp})};
+  for (nn::Attended *half : {&first, &second}) {
+    SmallVector<Value> results = finish(attention, *half);
+    *half = {narrow(b, results[0], attention.getResult().getType()),
+             results[1]};
+  }
+  return {concat(b, {first.result, second.result}),
+          concat(b, {first.stat, second.stat})};
 }
 
 /// Gradients of the given queries, keys and values alone.
@@ -314,9 +336,10 @@ RingExpander::differentiate(nn::AttentionBackwardOp attention,
       b, getGradientType(queries[1]), getGradientType(k), getGradientType(v),
       queries[0], queries[1], k, v, queries[2], queries[3],
       /*q_offset=*/Value(),
-      /*k_offset=*/Value(), /*starts=*/Value(),
+      /*k_offset=*/Value(), /*starts=*/Value(), /*bias=*/Value(),
       causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
-      attention.getScaleAttr(), /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
+      attention.getScaleAttr(), attention.getSoftcapAttr(),
+      /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
   return {partial.getDq(), partial.getDk(), partial.getDv()};
 }
 

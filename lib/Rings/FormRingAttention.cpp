@@ -106,10 +106,11 @@ void RingFormer::scatterSums() {
   b.setInsertionPoint(attention);
 }
 
-/// Finds the collectives; false if there are unexpected ones. Other operands
-/// may be gathered over axes that the ring does not have.
+/// Finds the collectives; false if there are unexpected ones. Other operands,
+/// as the bias, are gathered before the ring.
 bool RingFormer::collect() {
-  for (Value operand : attention->getOperands())
+  bool hasBackward = attention->getNumResults() == 3;
+  for (Value operand : attention->getOperands().slice(hasBackward ? 2 : 1, 2))
     if (auto gather = operand.getDefiningOp<dist::AllGatherOp>())
       if (getOthers(gather.getAxes()) && !llvm::is_contained(gathers, gather))
         gathers.push_back(gather);
@@ -117,7 +118,6 @@ bool RingFormer::collect() {
     if (result.hasOneUse())
       if (auto scatter = dyn_cast<dist::ReduceScatterOp>(*result.user_begin()))
         scatters.push_back(scatter);
-  bool hasBackward = attention->getNumResults() == 3;
   return gathers.size() == 2 && scatters.size() == (hasBackward ? 2 : 0) &&
          llvm::all_of(scatters,
                       [&](auto op) { return getOthers(op.getAxes()); });

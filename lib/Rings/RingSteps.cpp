@@ -55,7 +55,7 @@ static bool isZigzag(Op attention, const RingSteps &ring) {
   nn::ZigzagAttr order = attention.getOrderAttr();
   return order && order.getShards() == ring.count && attention.getCausal() &&
          !attention.getWindow() && !attention.getStarts() &&
-         !attention.getKeySize();
+         !attention.getBias() && !attention.getKeySize();
 }
 
 template <typename Op> static void findSteps(Op attention, RingSteps &ring) {

@@ -128,17 +128,26 @@ def pick_integers(graph: Graph, x: Value, index: Value) -> Value:
     return graph.reduce("sum", graph.select(chosen, x, zero), [len(kept)])
 
 
-def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
-                      is_causal: bool) -> Value:
+def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, is_causal: bool,
+                      bias: Value | None = None, softcap: float = 0) -> Value:
+    """The op of attention. A bias is [batch, head, query, key], with sizes of 1 where it is alike;
+    it must not depend on a parameter, since it has no gradient."""
     batch, heads, queries, dim = q.shape
     groups = k.shape[1]
+    added = ""
+    if bias is not None:
+        rows, own, *pairs = bias.shape
+        apart = (groups, heads // groups) if own > 1 else (1, 1)
+        bias = graph.transpose(graph.reshape(bias, (rows, *apart, *pairs)), [0, 3, 1, 2, 4])
+        added = f" bias {bias.name} : {bias.type}"
+    limit = f" softcap {literal_eps(softcap)}" if softcap else ""
     split = graph.reshape(q, (batch, groups, heads // groups, queries, dim))
     split = graph.transpose(split, [0, 3, 1, 2, 4])
     k, v = (graph.transpose(x, [0, 2, 1, 3]) for x in (k, v))
     shape = split.shape[:-1] + v.shape[-1:]
     kind = f"tensor<{'x'.join(map(str, shape))}x{q.element}>"
-    mixed = graph.op(f"nn.attention {'causal ' if is_causal else ''}scale {literal_eps(scale)} "
-                     f"{split.name}, {k.name}, {v.name} : {split.type}, {k.type}, {v.type} -> "
+    mixed = graph.op(f"nn.attention {'causal ' if is_causal else ''}scale {literal_eps(scale)}"
+                     f"{limit} {split.name}, {k.name}, {v.name}{added} : {split.type}, {k.type}, {v.type} -> "
                      f"{kind}", shape, q.element)
     mixed = graph.transpose(mixed, [0, 2, 3, 1, 4])
     return graph.reshape(mixed, (batch, heads, queries, v.shape[-1]))
@@ -240,7 +249,15 @@ def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, m
     """Attention with a mask of booleans, or of floats that are added, where minus infinity hides a
     key. A query that sees no key gets zeros, as in torch and ONNX. If keys and values have fewer
     heads than queries, each of their heads serves a group of query heads. With a softcap c scores x
-    are c tanh(x / c) before the mask."""
+    are c tanh(x / c) before the mask. Scores with a mask of floats, which may be trained, are written
+    out."""
+    if mask is None or mask.element == "i1":
+        bias = None
+        if mask is not None:
+            mask = graph.reshape(mask, (1,) * (4 - len(mask.shape)) + mask.shape)
+            bias = graph.select(mask, *(graph.constant(number, mask.shape, q.element)
+                                        for number in (0, -math.inf)))
+        return grouped_attention(graph, q, k, v, scale, visibility.is_causal, bias, softcap)
     if k.shape[1] != q.shape[1]:
         k, v = (repeat_heads(graph, x, q.shape[1] // x.shape[1]) for x in (k, v))
     scores = graph.einsum("abcd", "abed", "abce", q, k)
@@ -249,14 +266,13 @@ def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, m
         limit = graph.constant(softcap, scores.shape, scores.element)
         turned = graph.unary("math.tanh", graph.binary("arith.divf", scores, limit))
         scores = graph.binary("arith.mulf", turned, limit)
-    shown = mask if mask is not None and mask.element == "i1" else None
-    if mask is not None and shown is None:
-        added = graph.expand(graph.cast(mask, scores.element), scores.shape)
-        scores = graph.binary("arith.addf", scores, added)
-        if visibility.hides_rows:
-            # A NaN is visible, and the result is NaN.
-            lowest = graph.constant(-math.inf, mask.shape, mask.element)
-            shown = graph.compare("ne", mask, lowest)
+    shown = None
+    scores = graph.binary("arith.addf", scores,
+                          graph.expand(graph.cast(mask, scores.element), scores.shape))
+    if visibility.hides_rows:
+        # A NaN is visible, and the result is NaN.
+        lowest = graph.constant(-math.inf, mask.shape, mask.element)
+        shown = graph.compare("ne", mask, lowest)
     if visibility.is_causal:
         causal = causal_mask(graph, scores.shape[2], scores.shape[3])
         if shown is not None:

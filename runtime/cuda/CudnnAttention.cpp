@@ -100,6 +100,8 @@ struct Problem {
       return "no query sees a key";
     if (desc.has_starts)
       return "cuDNN's masks have no documents";
+    if (desc.has_bias || desc.softcap_bits)
+      return "scores with a bias or a softcap are left to own kernels";
     bool isTopLeft = qOffset == kOffset;
     if (isMasked() && !isTopLeft && !isBottomRight())
       return format("cuDNN's causal mask begins or ends where queries and keys "

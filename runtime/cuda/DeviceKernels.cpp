@@ -156,7 +156,8 @@ public:
 
 private:
   static AttentionOperands operandsOf(const AttentionCall &call) {
-    return {call.q, call.k, call.v, call.qOffset, call.kOffset, call.starts};
+    return {call.q,       call.k,      call.v,   call.qOffset,
+            call.kOffset, call.starts, call.bias};
   }
 
   static constexpr int64_t faultBytes = 3 * sizeof(int64_t);

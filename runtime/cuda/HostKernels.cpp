@@ -99,12 +99,13 @@ struct KeptCall {
   const void *q, *k, *v;
   int64_t qOffset, kOffset;
   const int32_t *starts;
+  const float *bias;
 
   explicit KeptCall(const AttentionCall &call)
       : desc(call.desc), q(call.q), k(call.k), v(call.v), qOffset(call.qOffset),
-        kOffset(call.kOffset), starts(call.starts) {}
+        kOffset(call.kOffset), starts(call.starts), bias(call.bias) {}
   AttentionCall get() const {
-    return {desc, q, k, v, qOffset, kOffset, starts};
+    return {desc, q, k, v, qOffset, kOffset, starts, bias};
   }
 };
 } // namespace

@@ -43,7 +43,7 @@ extern "C" {
 
 /// Version of this ABI and of the manifest. A program whose manifest names
 /// another version is refused at start.
-#define TESSERA_RT_ABI_VERSION 8
+#define TESSERA_RT_ABI_VERSION 9
 
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
@@ -252,7 +252,7 @@ int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
                                  const float *scale_a, const float *scale_b,
                                  void *c);
 
-/// Describes an attention call; a constant array of 14 64-bit integers is a
+/// Describes an attention call; a constant array of 20 64-bit integers is a
 /// descriptor.
 typedef struct tessera_rt_attention_desc {
   int64_t dtype;      ///< [0] of q, k, v: F32 or BF16.
@@ -272,6 +272,13 @@ typedef struct tessera_rt_attention_desc {
   int64_t has_starts; ///< [12] 0 or 1: there are starts.
   int64_t result_dtype; ///< [13] of the outputs (out, or dq, dk and dv): as
                         ///< dtype, or F32 with BF16.
+  int64_t has_bias;     ///< [14] 0 or 1: there is a bias.
+  int64_t bias_batch;   ///< [15] elements between sequences of the bias; 0: one
+                        ///< is for all. The others are alike.
+  int64_t bias_query;   ///< [16] between queries.
+  int64_t bias_group;   ///< [17] between groups.
+  int64_t bias_head;    ///< [18] between heads of a group.
+  int64_t softcap_bits; ///< [19] bits of the double that caps scores; 0: none.
 } tessera_rt_attention_desc;
 
 /// out[b,s,g,r,:] =
@@ -282,14 +289,18 @@ typedef struct tessera_rt_attention_desc {
 /// the global positions of row 0. `starts` [B,S], i32, or null: key t is
 /// visible to query s only when k_offset + t >= starts[b,s]. Starts do not
 /// decrease along s, except in padding at the end. The result for a query that
-/// sees no key is 0. `logsumexp` [B,S,G,R], f32, may be null; otherwise it
-/// receives the logarithm of each query's sum of exponentials, or -infinity if
-/// the query sees no key.
+/// sees no key is 0. With a softcap c a scaled score x becomes c tanh(x / c).
+/// `bias`, f32, or null: what is added to scores then, with T keys next to each
+/// other; -infinity hides a key. `logsumexp` [B,S,G,R], f32, may be null;
+/// otherwise it receives the logarithm of each query's sum of exponentials, or
+/// -infinity if the query sees no key. With a bias it is [B,S,G,R,2]: the
+/// largest score (-FLT_MAX for no key) and the logarithm of the sum of
+/// exponentials of the differences to it.
 int32_t tessera_rt_attention(tessera_rt_context *ctx,
                              const tessera_rt_attention_desc *desc,
-                             const int32_t *starts, const void *q,
-                             const void *k, const void *v, void *out,
-                             float *logsumexp, int64_t q_offset,
+                             const int32_t *starts, const float *bias,
+                             const void *q, const void *k, const void *v,
+                             void *out, float *logsumexp, int64_t q_offset,
                              int64_t k_offset);
 
 /// Computes the gradients of the call above with respect to q, k and v. The
@@ -298,9 +309,9 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
 /// in an order that does not depend on the number of threads.
 int32_t tessera_rt_attention_backward(
     tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
-    const int32_t *starts, const void *grad, const void *q, const void *k,
-    const void *v, const void *out, const float *logsumexp, void *dq, void *dk,
-    void *dv, int64_t q_offset, int64_t k_offset);
+    const int32_t *starts, const float *bias, const void *grad, const void *q,
+    const void *k, const void *v, const void *out, const float *logsumexp,
+    void *dq, void *dk, void *dv, int64_t q_offset, int64_t k_offset);
 
 /// The result of sums of rows by index.
 enum {

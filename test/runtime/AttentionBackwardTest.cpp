@@ -35,7 +35,8 @@ void check(const AttentionCase &c, bool bf16, bool wide = false) {
   AttentionOperand q(c.rows() * c.k, 1, bf16), k(keys * c.k, 2, bf16);
   AttentionOperand v(keys * c.kv, 3, bf16), grad(c.rows() * c.kv, 4, bf16);
   AttentionOperand out(c.rows() * c.kv, bf16);
-  std::vector<float> logsumexp(size_t(c.rows()));
+  std::vector<float> logsumexp(size_t(c.rows() * c.statSize()));
+  std::vector<float> bias = c.biasValues();
   bool rounds = bf16 && !wide;
   tessera_rt_attention_desc forward = c.desc(bf16), d = c.desc(bf16, wide);
   std::vector<int32_t> starts = c.starts();
@@ -46,16 +47,16 @@ void check(const AttentionCase &c, bool bf16, bool wide = false) {
   // One thread computes all of a head at once; many threads split heads.
   for (int threads : {1, 2, 8}) {
     SingleRank rank(threads, 4096);
-    ASSERT_EQ(tessera_rt_attention(rank, &forward, dataOf(starts), q.data(),
-                                   k.data(), v.data(), out.data(),
+    ASSERT_EQ(tessera_rt_attention(rank, &forward, dataOf(starts), dataOf(bias),
+                                   q.data(), k.data(), v.data(), out.data(),
                                    logsumexp.data(), c.qOffset, c.kOffset),
               0);
     AttentionOperand dq(c.rows() * c.k, rounds), dk(keys * c.k, rounds);
     AttentionOperand dv(keys * c.kv, rounds);
     ASSERT_EQ(tessera_rt_attention_backward(
-                  rank, &d, dataOf(starts), grad.data(), q.data(), k.data(),
-                  v.data(), out.data(), logsumexp.data(), dq.data(), dk.data(),
-                  dv.data(), c.qOffset, c.kOffset),
+                  rank, &d, dataOf(starts), dataOf(bias), grad.data(), q.data(),
+                  k.data(), v.data(), out.data(), logsumexp.data(), dq.data(),
+                  dk.data(), dv.data(), c.qOffset, c.kOffset),
               0);
     // bf16: the rounding of `out` affects dq and dk through the sum of grad *
     // out.

@@ -15,6 +15,7 @@
 
 #include "Ranks.h"
 
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 
@@ -33,6 +34,10 @@ struct AttentionCase {
   int64_t document = 0;
   /// Padded queries at the end: their starts are 0.
   int64_t padding = 0;
+  double softcap = 0;
+  /// The dimensions along which the bias differs besides keys, of batch, query,
+  /// group and head: "bqgh", "" for one row for all; null: there is none.
+  const char *bias = nullptr;
 
   /// The starts of the queries' documents; empty if there are no documents.
   std::vector<int32_t> starts() const {
@@ -47,15 +52,53 @@ struct AttentionCase {
   }
 
   int64_t rows() const { return b * s * g * r; }
+  /// The numbers of a row's stat.
+  int64_t statSize() const { return bias ? 2 : 1; }
+
+  int64_t biasSize(char dim, int64_t size) const {
+    return strchr(bias, dim) ? size : 1;
+  }
+  /// The bias, [batch, query, group, head, key] with sizes of 1 where it does
+  /// not differ: numbers of both signs, some keys hidden by minus infinity or
+  /// by the lowest number, and rows with nothing else.
+  std::vector<float> biasValues() const {
+    std::vector<float> values;
+    if (!bias)
+      return values;
+    int64_t count = biasSize('b', b) * biasSize('q', s) * biasSize('g', g) *
+                    biasSize('h', r);
+    for (int64_t i = 0; i < count * t; ++i) {
+      uint64_t hash = uint64_t(i * 7 + 5) * 2654435761u >> 11;
+      int64_t row = i / t % 9, kind = int64_t(hash % 8);
+      bool isLowest = row == 4 || kind == 0, isInfinite = row == 7 || kind == 1;
+      values.push_back(isInfinite ? -HUGE_VALF
+                       : isLowest ? -FLT_MAX
+                                  : float(hash % 1001) / 250.0f - 2.0f);
+    }
+    return values;
+  }
+  /// The place in it of a row's first key.
+  int64_t biasRow(int64_t batch, int64_t query, int64_t group,
+                  int64_t head) const {
+    int64_t row = 0;
+    for (auto [dim, size, at] : {std::tuple('b', b, batch),
+                                 {'q', s, query},
+                                 {'g', g, group},
+                                 {'h', r, head}})
+      row = row * biasSize(dim, size) + (strchr(bias, dim) ? at : 0);
+    return row * t;
+  }
   double scale() const { return 1 / std::sqrt(double(k)); }
 
   std::string name() const {
     return format("B%lld S%lld T%lld G%lld R%lld K%lld Kv%lld causal %d "
-                  "offsets %lld %lld keys %lld window %lld documents %lld",
+                  "offsets %lld %lld keys %lld window %lld documents %lld "
+                  "softcap %g bias %s",
                   (long long)b, (long long)s, (long long)t, (long long)g,
                   (long long)r, (long long)k, (long long)kv, causal,
                   (long long)qOffset, (long long)kOffset, (long long)keySize,
-                  (long long)window, (long long)document);
+                  (long long)window, (long long)document, softcap,
+                  bias ? bias : "none");
   }
 
   /// The descriptor for bf16 operands; `wide`: with results in f32.
@@ -76,6 +119,19 @@ struct AttentionCase {
     d.key_size = keySize;
     d.window = window;
     d.has_starts = document > 0;
+    if (softcap != 0)
+      memcpy(&d.softcap_bits, &softcap, 8);
+    if (!bias)
+      return d;
+    d.has_bias = 1;
+    int64_t stride = t;
+    for (auto [dim, size, field] : {std::tuple('h', r, &d.bias_head),
+                                    {'g', g, &d.bias_group},
+                                    {'q', s, &d.bias_query},
+                                    {'b', b, &d.bias_batch}}) {
+      *field = strchr(bias, dim) ? stride : 0;
+      stride *= biasSize(dim, size);
+    }
     return d;
   }
 };
@@ -121,11 +177,23 @@ inline const AttentionCase attentionCases[] = {
     {1, 64, 64, 2, 1, 32, 32, true, 64, 0, 0, 0, 100},
     {1, 64, 600, 1, 2, 32, 32, true, 500, 0, 0, 0, 540},
     {1, 64, 64, 1, 1, 32, 32, true, 64, 0, 0, 0, 16},
+    // Softcaps: of large and small scores, with masks.
+    {1, 70, 300, 1, 2, 64, 64, false, 0, 0, 0, 0, 0, 0, 2.0},
+    {2, 33, 33, 2, 1, 16, 16, true, 0, 0, 0, 9, 0, 0, 50.0},
+    // Biases: of each dimension, all of them, with masks, padded keys, context
+    // parallel, documents and a softcap.
+    {2, 20, 37, 2, 2, 16, 16, false, 0, 0, 0, 0, 0, 0, 0, ""},
+    {3, 17, 300, 1, 2, 16, 16, false, 0, 0, 0, 0, 0, 0, 0, "b"},
+    {1, 40, 65, 2, 2, 16, 24, false, 0, 0, 0, 0, 0, 0, 0, "q"},
+    {1, 30, 30, 3, 3, 16, 16, true, 0, 0, 0, 0, 0, 0, 0, "gh"},
+    {2, 19, 70, 2, 3, 64, 64, false, 0, 0, 61, 0, 0, 0, 0, "bqgh"},
+    {2, 64, 64, 1, 1, 32, 32, true, 30, 60, 0, 0, 0, 0, 0, "bq"},
+    {2, 60, 60, 2, 1, 32, 32, true, 0, 0, 0, 20, 16, 5, 3.0, "bg"},
 };
 
-/// The address of the starts, null if there are none.
-inline const int32_t *dataOf(const std::vector<int32_t> &starts) {
-  return starts.empty() ? nullptr : starts.data();
+/// The address of the first element, null if there are none.
+template <typename T> const T *dataOf(const std::vector<T> &values) {
+  return values.empty() ? nullptr : values.data();
 }
 
 /// An operand in f32 and, for bf16, rounded to it.
@@ -169,12 +237,17 @@ struct AttentionRow {
 };
 
 /// The weight of each key for one query; `logsumexp` is computed from its
-/// scores.
-inline std::vector<double> attentionWeights(const AttentionCase &c,
-                                            const float *q, const float *k,
-                                            int64_t row, double &logsumexp) {
+/// scores, as the largest of them and what is added to it. `slopes` become the
+/// derivatives of the softcap.
+inline std::vector<double>
+attentionWeights(const AttentionCase &c, const float *q, const float *k,
+                 int64_t row, std::pair<double, double> &logsumexp,
+                 std::vector<double> *slopes = nullptr) {
   AttentionRow at(c, row);
   std::vector<int32_t> starts = c.starts();
+  std::vector<float> bias = c.biasValues();
+  if (slopes)
+    slopes->assign(size_t(c.t), 1.0);
   std::vector<double> score(size_t(c.t), -HUGE_VAL);
   double best = -HUGE_VAL, sum = 0;
   for (int64_t t = 0; t < c.t; ++t) {
@@ -187,7 +260,17 @@ inline std::vector<double> attentionWeights(const AttentionCase &c,
     double dot = 0;
     for (int64_t x = 0; x < c.k; ++x)
       dot += double(q[row * c.k + x]) * double(key[x]);
-    score[size_t(t)] = dot * c.scale();
+    double x = dot * c.scale();
+    if (c.softcap != 0) {
+      double tanh = std::tanh(x / c.softcap);
+      x = tanh * c.softcap;
+      if (slopes)
+        (*slopes)[size_t(t)] = 1 - tanh * tanh;
+    }
+    // In f32 the lowest number absorbs a score.
+    if (c.bias)
+      x = float(x + bias[size_t(c.biasRow(at.b, at.s, at.g, at.r) + t)]);
+    score[size_t(t)] = x;
     best = std::max(best, score[size_t(t)]);
   }
   for (double &x : score) {
@@ -196,7 +279,7 @@ inline std::vector<double> attentionWeights(const AttentionCase &c,
   }
   for (double &x : score)
     x = sum > 0 ? x / sum : 0;
-  logsumexp = sum > 0 ? best + std::log(sum) : -HUGE_VAL;
+  logsumexp = {sum > 0 ? best : -FLT_MAX, sum > 0 ? std::log(sum) : -HUGE_VAL};
   return score;
 }
 
@@ -214,8 +297,9 @@ attentionGradients(const AttentionCase &c, const float *grad, const float *q,
       std::vector<double>(size_t(c.b * c.t * c.g * c.kv))};
   for (int64_t row = 0; row < c.rows(); ++row) {
     AttentionRow at(c, row);
-    double logsumexp;
-    std::vector<double> p = attentionWeights(c, q, k, row, logsumexp);
+    std::pair<double, double> logsumexp;
+    std::vector<double> slopes;
+    std::vector<double> p = attentionWeights(c, q, k, row, logsumexp, &slopes);
     std::vector<double> dp(size_t(c.t), 0.0);
     double delta = 0;
     for (int64_t t = 0; t < c.t; ++t) {
@@ -230,7 +314,8 @@ attentionGradients(const AttentionCase &c, const float *grad, const float *q,
     }
     for (int64_t t = 0; t < c.t; ++t) {
       int64_t key = (at.b * c.t + t) * c.g + at.g;
-      double ds = c.scale() * p[size_t(t)] * (dp[size_t(t)] - delta);
+      double ds = c.scale() * slopes[size_t(t)] * p[size_t(t)] *
+                  (dp[size_t(t)] - delta);
       for (int64_t x = 0; x < c.k; ++x) {
         result.dq[size_t(row * c.k + x)] += ds * double(k[key * c.k + x]);
         result.dk[size_t(key * c.k + x)] += ds * double(q[row * c.k + x]);

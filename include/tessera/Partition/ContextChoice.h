@@ -70,6 +70,9 @@ struct ContextProblem {
   bool sumsLatents = true;
   bool causal = false;
   std::optional<int64_t> window;
+  /// The bias of scores differs from query to query: it has all pairs of a
+  /// query and a key, and keys cannot go around a ring.
+  bool hasPairBias = false;
   /// The sequence is stored in zig-zag order, so that devices that share the
   /// queries of causal attention have equal work.
   bool isOrdered = false;
@@ -110,7 +113,8 @@ ContextCost getContextCost(const ContextProblem &problem,
                            const ContextMethod &method);
 
 /// The method `wanted`, or for `auto` the fastest one, the first of equal ones.
-/// Fails if more devices than there are query heads would share heads.
+/// Fails if more devices than there are query heads would share heads, and for
+/// a ring where a bias has all pairs of a query and a key.
 llvm::Expected<ContextChoice> chooseContext(const ContextProblem &problem,
                                             const ContextMethod &wanted);
 

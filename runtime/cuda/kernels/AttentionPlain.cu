@@ -132,7 +132,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     int64_t first = tile * plainRows, row = first + line();
     int depth = depthOf(first);
     int hidden = firstKey(row), visible = visibleKeys(row);
-    float factor = scale() * log2OfE, maximum = -TESSERA_INFINITY, sum = 0;
+    float maximum = -TESSERA_INFINITY, sum = 0, slope;
     float output[perLane];
     clear(output);
     loadRows(queries, plainRows, p.q, p.headDim, first);
@@ -144,17 +144,18 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
       TESSERA_UNROLL
       for (int i = 0; i < scores; ++i) {
         int k = lane() + plainLanes * i;
-        score[i] = key + k >= hidden && key + k < visible
-                       ? dot(queries, line(), keys, k, p.headDim) * factor
-                       : -TESSERA_INFINITY;
+        score[i] = -TESSERA_INFINITY;
+        if (key + k >= hidden && key + k < visible)
+          score[i] = scoreOf(dot(queries, line(), keys, k, p.headDim), row,
+                             key + k, slope);
         best = best > score[i] ? best : score[i];
       }
       best = maxOfLanes(best, plainLanes);
       float shift = best == -TESSERA_INFINITY ? 0 : best;
-      float shrink = exp2Of(maximum - shift), added = 0;
+      float shrink = exp2Of((maximum - shift) * log2OfE), added = 0;
       TESSERA_UNROLL
       for (int i = 0; i < scores; ++i) {
-        float weight = exp2Of(score[i] - shift);
+        float weight = exp2Of((score[i] - shift) * log2OfE);
         weights.at(line(), lane() + plainLanes * i) = weight;
         added += weight;
       }
@@ -174,8 +175,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     int64_t index = rowIndex(row);
     store(p.out, index, p.valueDim, output, sum > 0 ? 1 / sum : 0);
     if (p.logsumexp && lane() == 0)
-      reinterpret_cast<float *>(p.logsumexp)[index] =
-          sum > 0 ? (maximum + log2Of(sum)) * logOf2 : -TESSERA_INFINITY;
+      writeStat(row, maximum, sum);
   }
 
   TESSERA_DEVICE void ofKeys() {
@@ -186,7 +186,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     Matrix weights = take(plainRows, plainKeys);
     Matrix slopes = take(plainRows, plainKeys);
     int64_t first = tile * plainRows, key = first + line();
-    float factor = scale() * log2OfE, dk[perLane], dv[perLane];
+    float dk[perLane], dv[perLane];
     clear(dk);
     clear(dv);
     loadKeys(keys, plainRows, p.k, p.headDim, first);
@@ -202,12 +202,13 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
         int q = lane() + plainLanes * i;
         float weight = 0, slope = 0;
         if (key >= firstKey(row + q) && key < visibleKeys(row + q)) {
-          int64_t index = rowIndex(row + q);
-          weight = exp2Of(dot(keys, line(), queries, q, p.headDim) * factor -
-                          reinterpret_cast<const float *>(p.logsumexp)[index] *
-                              log2OfE);
-          slope = weight * (dot(values, line(), grads, q, p.valueDim) -
-                            reinterpret_cast<const float *>(p.delta)[index]);
+          float score = scoreOf(dot(keys, line(), queries, q, p.headDim),
+                                row + q, key, slope);
+          weight = weightOf(score, row + q);
+          slope *=
+              weight *
+              (dot(values, line(), grads, q, p.valueDim) -
+               reinterpret_cast<const float *>(p.delta)[rowIndex(row + q)]);
         }
         weights.at(line(), q) = weight;
         slopes.at(line(), q) = slope;
@@ -232,12 +233,9 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     int64_t first = tile * plainRows, row = first + line();
     int depth = depthOf(first);
     int hidden = firstKey(row), visible = visibleKeys(row);
-    float factor = scale() * log2OfE, shift = 0, delta = 0, dq[perLane];
-    if (visible > hidden) {
-      shift =
-          reinterpret_cast<const float *>(p.logsumexp)[rowIndex(row)] * log2OfE;
+    float delta = 0, dq[perLane];
+    if (visible > hidden)
       delta = reinterpret_cast<const float *>(p.delta)[rowIndex(row)];
-    }
     clear(dq);
     loadRows(queries, plainRows, p.q, p.headDim, first);
     loadRows(grads, plainRows, p.grad, p.valueDim, first);
@@ -249,10 +247,12 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
       for (int i = 0; i < scores; ++i) {
         int k = lane() + plainLanes * i;
         float slope = 0;
-        if (key + k >= hidden && key + k < visible)
-          slope = exp2Of(dot(queries, line(), keys, k, p.headDim) * factor -
-                         shift) *
-                  (dot(grads, line(), values, k, p.valueDim) - delta);
+        if (key + k >= hidden && key + k < visible) {
+          float score = scoreOf(dot(queries, line(), keys, k, p.headDim), row,
+                                key + k, slope);
+          slope *= weightOf(score, row) *
+                   (dot(grads, line(), values, k, p.valueDim) - delta);
+        }
         slopes.at(line(), k) = slope;
       }
       syncWarp();

@@ -14,6 +14,7 @@
 #ifndef TESSERA_RT_CUDA_KERNELS_ATTENTIONROWS_H
 #define TESSERA_RT_CUDA_KERNELS_ATTENTIONROWS_H
 
+#include "Gelu.h"
 #include "Kernel.h"
 
 namespace tessera::rt::cuda::device {
@@ -44,14 +45,61 @@ struct AttentionBlock {
 
   TESSERA_DEVICE int64_t numRows() const { return p.queryLength * p.perGroup; }
 
-  TESSERA_DEVICE float scale() const {
+  static TESSERA_DEVICE float fromBits(int64_t bits) {
 #ifdef __CUDACC__
-    return float(__longlong_as_double(p.scaleBits));
+    return float(__longlong_as_double(bits));
 #else
     double value;
-    memcpy(&value, &p.scaleBits, 8);
+    memcpy(&value, &bits, 8);
     return float(value);
 #endif
+  }
+  TESSERA_DEVICE float scale() const { return fromBits(p.scaleBits); }
+
+  /// A score from a dot product of a row and a key: scaled, capped, with the
+  /// bias. `slope` becomes the derivative of the softcap.
+  TESSERA_DEVICE float scoreOf(float dot, int64_t row, int64_t key,
+                               float &slope) const {
+    float x = dot * scale();
+    slope = 1;
+    if (p.softcapBits) {
+      float cap = fromBits(p.softcapBits), tanh = tanhOf(x / cap);
+      x = tanh * cap;
+      slope = 1 - tanh * tanh;
+    }
+    if (!p.bias)
+      return x;
+    uint32_t s = uint32_t(row) / uint32_t(p.perGroup);
+    uint32_t r = uint32_t(row) - s * uint32_t(p.perGroup);
+    return x + reinterpret_cast<const float *>(
+                   p.bias)[batch * p.biasBatch + s * p.biasQuery +
+                           group * p.biasGroup + r * p.biasHead + key];
+  }
+
+  /// A key's weight, from its score and the row's stat.
+  TESSERA_DEVICE float weightOf(float score, int64_t row) const {
+    const float *stat = reinterpret_cast<const float *>(p.logsumexp);
+    int64_t index = rowIndex(row);
+    if (!p.bias)
+      return exp2Of((score - stat[index]) * log2OfE);
+    return score == -TESSERA_INFINITY
+               ? 0
+               : exp2Of((score - stat[2 * index] - stat[2 * index + 1]) *
+                        log2OfE);
+  }
+
+  /// Writes a row's stat from the largest score and the sum of exponentials of
+  /// the differences to it.
+  TESSERA_DEVICE void writeStat(int64_t row, float maximum, float sum) const {
+    float *stat = reinterpret_cast<float *>(p.logsumexp);
+    float log = sum > 0 ? log2Of(sum) * logOf2 : -TESSERA_INFINITY;
+    int64_t index = rowIndex(row);
+    if (!p.bias) {
+      stat[index] = sum > 0 ? maximum + log : log;
+      return;
+    }
+    stat[2 * index] = sum > 0 ? maximum : -3.40282347e+38f;
+    stat[2 * index + 1] = log;
   }
 
   /// The first local key that this row sees, if it sees any.

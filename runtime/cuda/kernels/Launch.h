@@ -83,6 +83,7 @@ struct AttentionOperands {
   const void *q = nullptr, *k = nullptr, *v = nullptr;
   int64_t queryOffset = 0, keyOffset = 0;
   const int32_t *starts = nullptr;
+  const float *bias = nullptr;
 };
 
 /// Inputs of the backward (grad, out), and the gradients of the operands.

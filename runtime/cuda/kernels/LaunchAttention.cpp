@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // bf16 calls with heads of up to 128 elements, a multiple of 8, and a positive
-// scale use the matrix units; all others use the plain kernels.
+// scale use the matrix units; all others, and those with a bias or a softcap,
+// use the plain kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,8 @@ bool tessera::rt::cuda::hasMatrixAttention(const tessera_rt_attention_desc &d) {
   // The scale must be positive because the maximum is taken before scaling.
   double scale;
   memcpy(&scale, &d.scale_bits, sizeof(scale));
-  return scale > 0 && d.dtype == TESSERA_RT_BF16 && d.head_dim % 8 == 0 &&
+  return scale > 0 && !d.has_bias && !d.softcap_bits &&
+         d.dtype == TESSERA_RT_BF16 && d.head_dim % 8 == 0 &&
          d.v_head_dim % 8 == 0 && headSize(d) <= 128;
 }
 
@@ -113,6 +115,12 @@ static AttentionParams paramsOf(const tessera_rt_attention_desc &d,
   params.k = addressOf(operands.k);
   params.v = addressOf(operands.v);
   params.starts = addressOf(operands.starts);
+  params.bias = addressOf(operands.bias);
+  params.biasBatch = d.bias_batch;
+  params.biasQuery = d.bias_query;
+  params.biasGroup = d.bias_group;
+  params.biasHead = d.bias_head;
+  params.softcapBits = d.softcap_bits;
   params.batch = d.batch;
   params.queryLength = d.q_len;
   params.keyLength = d.kv_len;

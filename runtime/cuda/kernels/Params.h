@@ -174,11 +174,15 @@ struct AttentionParams {
   int64_t q, k, v, out, logsumexp;
   /// [B,S] i32: the first position that a query sees; or 0.
   int64_t starts;
+  /// f32: what is added to scores; or 0. Elements between its sequences,
+  /// queries, groups and heads.
+  int64_t bias, biasBatch, biasQuery, biasGroup, biasHead;
   int64_t grad, dq, dk, dv;
   /// [B,S,G,R] f32: sums of grad * out.
   int64_t delta;
   int64_t batch, queryLength, keyLength, groups, perGroup, headDim, valueDim;
-  int64_t causal, window, scaleBits, keySize, queryOffset, keyOffset;
+  int64_t causal, window, scaleBits, softcapBits, keySize, queryOffset,
+      keyOffset;
   /// Blocks of rows or of keys of one head.
   int64_t tiles;
   /// 1: out, or dq, dk and dv, are f32, whatever the operands' type.

@@ -20,7 +20,12 @@ using namespace tessera::rt;
 
 /// Checks a descriptor and records an error.
 static Status check(tessera_rt_context *ctx, const tessera_rt_attention_desc &d,
-                    const int32_t *starts) {
+                    const int32_t *starts, const float *bias) {
+  if (bool(bias) != bool(d.has_bias))
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("attention expects a bias where has_bias is 1, and none "
+                       "where it is 0, but got %s and %lld",
+                       bias ? "one" : "none", (long long)d.has_bias));
   if (bool(starts) != bool(d.has_starts))
     return fail(ctx, TESSERA_RT_INVALID,
                 format("attention expects starts of documents where has_starts "
@@ -66,6 +71,7 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
         call.qOffset,
         call.kOffset,
         call.starts,
+        call.bias,
         head / d.groups,
         head % d.groups,
         rows * chunk / chunks,
@@ -116,13 +122,29 @@ void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
                                           void *dk, void *dv) {
   const tessera_rt_attention_desc &d = given.desc;
   int64_t heads = d.batch * d.groups, rows = d.q_len * d.per_group;
-  Backward call{
-      ctx,
-      {&d,           grad,   given.q, given.k, given.v,       out,
-       logsumexp,    dq,     dk,      dv,      given.qOffset, given.kOffset,
-       given.starts, 0,      0,       0,       rows,          0,
-       d.kv_len,     nullptr},
-      size_t(cpuKernels().attentionBackwardScratch(d))};
+  Backward call{ctx,
+                {&d,
+                 grad,
+                 given.q,
+                 given.k,
+                 given.v,
+                 out,
+                 logsumexp,
+                 dq,
+                 dk,
+                 dv,
+                 given.qOffset,
+                 given.kOffset,
+                 given.starts,
+                 given.bias,
+                 0,
+                 0,
+                 0,
+                 rows,
+                 0,
+                 d.kv_len,
+                 nullptr},
+                size_t(cpuKernels().attentionBackwardScratch(d))};
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.getFloats(call.floats);
   if (heads >= ctx->pool->size()) {
@@ -146,31 +168,32 @@ void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
 
 extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
                                         const tessera_rt_attention_desc *desc,
-                                        const int32_t *starts, const void *q,
+                                        const int32_t *starts,
+                                        const float *bias, const void *q,
                                         const void *k, const void *v, void *out,
                                         float *logsumexp, int64_t q_offset,
                                         int64_t k_offset) {
   const tessera_rt_attention_desc &d = *desc;
-  if (Status status = check(ctx, d, starts))
+  if (Status status = check(ctx, d, starts, bias))
     return status;
   if (std::min({d.batch, d.groups, d.q_len, d.per_group, d.v_head_dim}) == 0)
     return TESSERA_RT_OK;
-  return ctx->target->attention({d, q, k, v, q_offset, k_offset, starts}, out,
-                                logsumexp);
+  return ctx->target->attention({d, q, k, v, q_offset, k_offset, starts, bias},
+                                out, logsumexp);
 }
 
 extern "C" int32_t tessera_rt_attention_backward(
     tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
-    const int32_t *starts, const void *grad, const void *q, const void *k,
-    const void *v, const void *out, const float *logsumexp, void *dq, void *dk,
-    void *dv, int64_t q_offset, int64_t k_offset) {
+    const int32_t *starts, const float *bias, const void *grad, const void *q,
+    const void *k, const void *v, const void *out, const float *logsumexp,
+    void *dq, void *dk, void *dv, int64_t q_offset, int64_t k_offset) {
   const tessera_rt_attention_desc &d = *desc;
-  if (Status status = check(ctx, d, starts))
+  if (Status status = check(ctx, d, starts, bias))
     return status;
   if (std::min({d.batch, d.groups, d.q_len, d.per_group, d.kv_len}) == 0)
     return fail(ctx, TESSERA_RT_INVALID,
                 "attention backward expects queries and keys");
   return ctx->target->attentionBackward(
-      {d, q, k, v, q_offset, k_offset, starts}, grad, out, logsumexp, dq, dk,
-      dv);
+      {d, q, k, v, q_offset, k_offset, starts, bias}, grad, out, logsumexp, dq,
+      dk, dv);
 }

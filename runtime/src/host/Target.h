@@ -39,6 +39,8 @@ struct AttentionCall {
   int64_t qOffset, kOffset;
   /// Null if desc.has_starts is 0.
   const int32_t *starts = nullptr;
+  /// Null if desc.has_bias is 0.
+  const float *bias = nullptr;
 };
 
 /// The calls on experts: tessera_rt_experts, _backward and _weight_gradient.

@@ -16,6 +16,7 @@
 
 #include "AttentionHead.h"
 
+#include <cfloat>
 #include <cmath>
 
 namespace tessera::rt::TESSERA_RT_ISA {
@@ -27,7 +28,8 @@ constexpr int tileColumns = AttentionTile::columns;
 /// cache.
 constexpr int64_t queryBlock = 4 * tileRows;
 constexpr int64_t keyBlock = 256;
-constexpr float noScore = -1e30f;
+/// Less than any scaled score.
+constexpr float lowestScore = -1e30f;
 
 /// The scratch of a task, split into its buffers.
 struct Buffers {
@@ -64,8 +66,8 @@ struct Worker {
   int64_t width; // Kv padded
 
   explicit Worker(const AttentionTask &task)
-      : task(task), head{*task.desc,   task.batch,   task.group,
-                         task.qOffset, task.kOffset, task.starts},
+      : task(task), head{*task.desc,   task.batch,  task.group, task.qOffset,
+                         task.kOffset, task.starts, task.bias},
         d(*task.desc) {
     buffers.split(task.scratch, d);
     width = padColumns(d.v_head_dim);
@@ -81,8 +83,7 @@ struct Worker {
   }
 
   void packQueries(int64_t first, int64_t count) {
-    // Scores are in units of log2 e: the exponential is then 2^x.
-    float factor = head.scale() * log2OfE;
+    float factor = head.queryFactor();
     for (int64_t i = 0; i < count; ++i) {
       float *row = buffers.rows + i * d.head_dim;
       head.load(task.q, head.rowOffset(first + i, d.head_dim), d.head_dim, row);
@@ -94,10 +95,15 @@ struct Worker {
   }
 
   /// Turns the scores [hidden, visible) of a row into weights 2^(score -
-  /// maximum), and the others up to `depth` into 0. Updates the row's maximum,
-  /// sum and output.
+  /// maximum), or e^(...) if they are shaped, and the others up to `depth` into
+  /// 0. Updates the row's maximum, sum and output.
+  template <bool isShaped>
   void softmaxRow(int64_t row, int64_t hidden, int64_t visible, int64_t depth,
                   bool first) {
+    constexpr float noScore = isShaped ? -HUGE_VALF : lowestScore;
+    auto power = [](VecF x) {
+      return exp2Vector(isShaped ? x * splat(log2OfE) : x);
+    };
     float *score = buffers.scores + row * keyBlock;
     float *sums = buffers.sums + row * lanes;
     int64_t whole = visible / lanes * lanes, begin = hidden / lanes * lanes;
@@ -119,18 +125,21 @@ struct Worker {
       float previous = buffers.maxima[row];
       float maximum = maxOf(best);
       maximum = maximum > previous ? maximum : previous;
+      // The bias may hide all keys so far: nothing is subtracted from minus
+      // infinity.
+      float reference = maximum == -HUGE_VALF ? 0 : maximum;
       VecF sum = load(sums);
       if (maximum != previous) {
-        VecF shrink = exp2Vector(splat(previous - maximum));
+        VecF shrink = power(splat(previous - maximum));
         sum *= shrink;
         float *output = buffers.output + row * width;
         for (int64_t x = 0; !first && x < width; x += lanes)
           store(output + x, load(output + x) * shrink);
         buffers.maxima[row] = maximum;
       }
-      VecF shift = splat(maximum);
+      VecF shift = splat(reference);
       for (int64_t t = begin; t < whole; t += lanes) {
-        VecF weight = exp2Vector(load(score + t) - shift);
+        VecF weight = power(load(score + t) - shift);
         sum += weight;
         store(score + t, weight);
       }
@@ -159,8 +168,16 @@ struct Worker {
         key -= packedBegin + begin;
         return key < 0 ? 0 : key > depth ? depth : key;
       };
-      softmaxRow(i, clamp(head.firstKey(first + i)),
-                 clamp(head.visibleKeys(first + i)), depth, isFirst);
+      int64_t hidden = clamp(head.firstKey(first + i));
+      int64_t visible = clamp(head.visibleKeys(first + i));
+      if (!head.isShaped()) {
+        softmaxRow<false>(i, hidden, visible, depth, isFirst);
+        continue;
+      }
+      if (visible > hidden)
+        shapeRow(head, first + i, packedBegin + begin, hidden, visible,
+                 buffers.scores + i * keyBlock, nullptr);
+      softmaxRow<true>(i, hidden, visible, depth, isFirst);
     }
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < width; j += tileColumns)
@@ -185,9 +202,20 @@ struct Worker {
       head.store(row, task.out, head.rowOffset(first + i, d.v_head_dim),
                  d.v_head_dim);
       if (task.logsumexp)
-        task.logsumexp[head.rowOffset(first + i, 1)] =
-            sum > 0 ? (buffers.maxima[i] + std::log2(sum)) * logOf2
-                    : -HUGE_VALF;
+        writeStat(task.logsumexp + head.rowOffset(first + i, head.statSize()),
+                  buffers.maxima[i], sum);
+    }
+  }
+
+  void writeStat(float *stat, float maximum, float sum) const {
+    if (head.bias) {
+      stat[0] = sum > 0 ? maximum : -FLT_MAX;
+      stat[1] = sum > 0 ? std::log(sum) : -HUGE_VALF;
+    } else if (sum > 0) {
+      stat[0] = head.isShaped() ? maximum + std::log(sum)
+                                : (maximum + std::log2(sum)) * logOf2;
+    } else {
+      stat[0] = -HUGE_VALF;
     }
   }
 
@@ -202,7 +230,7 @@ struct Worker {
                                                          : queryBlock;
       packQueries(first, count);
       for (int64_t i = 0; i < count; ++i)
-        buffers.maxima[i] = noScore;
+        buffers.maxima[i] = head.isShaped() ? -HUGE_VALF : lowestScore;
       memset(buffers.sums, 0, size_t(count * lanes) * sizeof(float));
       int64_t visible = head.visibleKeys(first + count - 1) - packedBegin;
       int64_t start = firstBlock(first, first + count) - packedBegin;

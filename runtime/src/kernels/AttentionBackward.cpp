@@ -16,6 +16,8 @@
 
 #include "AttentionHead.h"
 
+#include <cmath>
+
 namespace tessera::rt::TESSERA_RT_ISA {
 
 namespace {
@@ -42,7 +44,10 @@ struct Buffers {
   float *slopes;    // [queryBlock][keyBlock]: dP, then dS
   float *dq;        // [queryBlock][K padded]
   float *delta;     // [queryBlock]: sum of grad * out
-  float *shift;     // [queryBlock]: logsumexp in units of log2 e
+  float *shift;     // [queryBlock]: logsumexp in units of log2 e; of shaped
+                    // scores the first number of the stat
+  float *logSums;   // [queryBlock]: the second number of the stat, or 0
+  float *caps;      // [keyBlock]: derivatives of a row's softcap
 
   int64_t split(float *scratch, const tessera_rt_attention_desc &d) {
     ScratchCutter cutter{scratch};
@@ -64,6 +69,8 @@ struct Buffers {
     dq = cutter.take(queryBlock * width);
     delta = cutter.take(queryBlock);
     shift = cutter.take(queryBlock);
+    logSums = cutter.take(queryBlock);
+    caps = cutter.take(keyBlock);
     return cutter.used;
   }
 };
@@ -78,8 +85,8 @@ struct Worker {
   int64_t depth = 0;
 
   explicit Worker(const AttentionBackwardTask &task)
-      : task(task), head{*task.desc,   task.batch,   task.group,
-                         task.qOffset, task.kOffset, task.starts},
+      : task(task), head{*task.desc,   task.batch,  task.group, task.qOffset,
+                         task.kOffset, task.starts, task.bias},
         d(*task.desc) {
     buffers.split(task.scratch, d);
     width = padColumns(d.head_dim);
@@ -125,7 +132,12 @@ struct Worker {
       for (int64_t x = 0; x < d.v_head_dim; ++x)
         sum += row[x] * buffers.other[x];
       buffers.delta[i] = sum;
-      buffers.shift[i] = task.logsumexp[head.rowOffset(first + i, 1)] * log2OfE;
+      const float *stat =
+          task.logsumexp + head.rowOffset(first + i, head.statSize());
+      buffers.shift[i] = head.isShaped() ? stat[0] : stat[0] * log2OfE;
+      // A query that sees no key has scores of minus infinity alone.
+      bool hasSum = head.bias && stat[1] > -HUGE_VALF;
+      buffers.logSums[i] = hasSum ? stat[1] : 0;
     }
     MatrixView grads{buffers.plain, TESSERA_RT_F32, d.v_head_dim, 1};
     packAttentionRows(grads, count, d.v_head_dim, buffers.grads);
@@ -138,8 +150,7 @@ struct Worker {
     MatrixView queries{buffers.plain, TESSERA_RT_F32, d.head_dim, 1};
     if (task.dk)
       packAttentionColumns(queries, count, d.head_dim, buffers.queryDims);
-    // Scores are in units of log2 e: the exponential is then 2^x.
-    float factor = head.scale() * log2OfE;
+    float factor = head.queryFactor();
     for (int64_t x = 0; x < count * d.head_dim; ++x)
       buffers.plain[x] *= factor;
     packAttentionRows(queries, count, d.head_dim, buffers.queries);
@@ -153,10 +164,19 @@ struct Worker {
     float *slope = buffers.slopes + row * keyBlock;
     VecF shift = splat(buffers.shift[row]), delta = splat(buffers.delta[row]);
     VecF scale = splat(head.scale());
-    for (int64_t t = hidden / lanes * lanes; t < visible; t += lanes) {
+    int64_t begin = hidden / lanes * lanes;
+    for (int64_t t = begin; t < visible && !head.isShaped(); t += lanes) {
       VecF p = exp2Vector(load(weight + t) - shift);
       store(weight + t, p);
       store(slope + t, p * scale * (load(slope + t) - delta));
+    }
+    VecF logSum = splat(buffers.logSums[row]), unit = splat(log2OfE);
+    bool isCapped = d.softcap_bits != 0;
+    for (int64_t t = begin; t < visible && head.isShaped(); t += lanes) {
+      VecF p = exp2Vector((load(weight + t) - shift - logSum) * unit);
+      store(weight + t, p);
+      VecF ds = p * scale * (load(slope + t) - delta);
+      store(slope + t, isCapped ? ds * load(buffers.caps + t) : ds);
     }
     for (int64_t t = 0; t < hidden; ++t)
       weight[t] = slope[t] = 0;
@@ -198,8 +218,12 @@ struct Worker {
         key -= begin;
         return key < 0 ? 0 : key > some ? some : key;
       };
-      slopeRow(i, clamp(firstKey(first + i, first + i + 1)),
-               clamp(visibleKeys(first + i)), some);
+      int64_t hidden = clamp(firstKey(first + i, first + i + 1));
+      int64_t visible = clamp(visibleKeys(first + i));
+      if (head.isShaped() && visible > hidden)
+        shapeRow(head, first + i, task.keyBegin + begin, hidden, visible,
+                 buffers.weights + i * keyBlock, buffers.caps);
+      slopeRow(i, hidden, visible, some);
     }
     if (task.dk) {
       addToKeys(buffers.weights, buffers.gradDims, count, some, wide,

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Code shared by the forward and the backward kernel: the keys that a row sees,
-// the positions of rows, and their conversion from and to f32. A row is one
+// the positions of rows, their conversion from and to f32, and what becomes of
+// their scores. A row is one
 // query of one head of the group: row s * R + r.
 //
 //===----------------------------------------------------------------------===//
@@ -50,11 +51,31 @@ struct AttentionHead {
   const tessera_rt_attention_desc &d;
   int64_t batch, group, qOffset, kOffset;
   const int32_t *starts;
+  const float *bias;
 
-  float scale() const {
+  static float fromBits(int64_t bits) {
     double value;
-    memcpy(&value, &d.scale_bits, sizeof(value));
+    memcpy(&value, &bits, sizeof(value));
     return float(value);
+  }
+  float scale() const { return fromBits(d.scale_bits); }
+  /// 0 for none.
+  float softcap() const { return fromBits(d.softcap_bits); }
+
+  /// True if scores are more than scaled. These are in natural units; scaled
+  /// scores alone are in units of log2 e, for exponentials that are 2^x.
+  bool isShaped() const { return bias || d.softcap_bits != 0; }
+  float queryFactor() const { return isShaped() ? scale() : scale() * log2OfE; }
+
+  /// The numbers of a row's stat.
+  int64_t statSize() const { return bias ? 2 : 1; }
+
+  /// The bias of a row's keys; null if there is none.
+  const float *biasRow(int64_t row) const {
+    int64_t s = row / d.per_group, r = row % d.per_group;
+    return bias ? bias + batch * d.bias_batch + s * d.bias_query +
+                      group * d.bias_group + r * d.bias_head
+                : nullptr;
   }
 
   /// The first of the T local keys that row `row` may see; there may be none.
@@ -120,6 +141,31 @@ struct AttentionHead {
              size_t(count) * sizeof(float));
   }
 };
+
+/// Shapes the scores of keys [begin, end) of a row, in whole vectors: the
+/// softcap, whose derivative goes to `slopes` unless that is null, then the
+/// bias. `key` is the local key of scores[0].
+inline void shapeRow(const AttentionHead &head, int64_t row, int64_t key,
+                     int64_t begin, int64_t end, float *scores, float *slopes) {
+  const float *added = head.biasRow(row);
+  float cap = head.softcap();
+  for (int64_t t = begin / lanes * lanes; t < end; t += lanes) {
+    VecF x = load(scores + t);
+    if (cap != 0) {
+      VecF tanh = tanhVector(x / splat(cap));
+      x = tanh * splat(cap);
+      if (slopes)
+        store(slopes + t, splat(1.0f) - tanh * tanh);
+    }
+    // The last vector may end after the last key.
+    if (added && key + t + lanes <= head.d.kv_len)
+      x += load(added + key + t);
+    else if (added)
+      for (int i = 0; key + t + i < head.d.kv_len; ++i)
+        x[i] += added[key + t + i];
+    store(scores + t, x);
+  }
+}
 
 } // namespace tessera::rt::TESSERA_RT_ISA
 

@@ -41,6 +41,8 @@ struct AttentionTask {
   int64_t qOffset, kOffset;
   /// First visible positions of documents, or null.
   const int32_t *starts;
+  /// What is added to scores, or null.
+  const float *bias;
   int64_t batch, group;
   int64_t queryBegin, queryEnd;
   /// Room for at least attentionScratch floats.
@@ -60,6 +62,8 @@ struct AttentionBackwardTask {
   int64_t qOffset, kOffset;
   /// First visible positions of documents, or null.
   const int32_t *starts;
+  /// What is added to scores, or null.
+  const float *bias;
   int64_t batch, group;
   int64_t queryBegin, queryEnd, keyBegin, keyEnd;
   /// Room for at least attentionBackwardScratch floats.

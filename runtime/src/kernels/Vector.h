@@ -144,6 +144,21 @@ inline VecF exp2Vector(VecF x) {
   return (VecF)((VecI)result & ~tiny);
 }
 
+/// tanh(x): a series up to 1/4 of magnitude, which keeps small results exact,
+/// and 1 - 2 / (e^2x + 1) beyond.
+inline VecF tanhVector(VecF x) {
+  constexpr float log2OfESquared = 2.88539008f;
+  VecF square = x * x, p = splat(2.1869488e-2f);
+  p = p * square - 5.3968254e-2f;
+  p = p * square + 1.3333334e-1f;
+  p = p * square - 3.3333334e-1f;
+  VecF small = x + x * square * p;
+  // Twice 30 and more give 1.
+  VecF limited = select((VecI)(x > 30.0f), splat(30.0f), x);
+  VecF large = 1.0f - 2.0f / (exp2Vector(limited * log2OfESquared) + 1.0f);
+  return select((VecI)(square < 0.0625f), small, large);
+}
+
 } // namespace tessera::rt::TESSERA_RT_ISA
 
 #endif // TESSERA_RT_SRC_KERNELS_VECTOR_H
