@@ -173,9 +173,9 @@ AttentionOp nn::separateSinks(RewriterBase &rewriter, AttentionOp op) {
   auto without = AttentionOp::create(
       rewriter, op.getLoc(), type.clone(stat.getElementType()), TypeRange(stat),
       op.getQ(), op.getK(), op.getV(), op.getQOffset(), op.getKOffset(),
-      op.getStarts(), op.getBias(), /*sinks=*/Value(), op.getCausalAttr(),
-      op.getWindowAttr(), op.getScaleAttr(), op.getSoftcapAttr(),
-      op.getKeySizeAttr(), op.getOrderAttr());
+      op.getStarts(), op.getBias(), /*sinks=*/Value(), op.getBiasDimsAttr(),
+      op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
+      op.getSoftcapAttr(), op.getKeySizeAttr(), op.getOrderAttr());
   Attended with = addSinks(rewriter, op.getLoc(),
                            {without.getResult(), without.getStats().front()},
                            op.getSinks());
@@ -191,24 +191,18 @@ AttentionOp nn::separateSinks(RewriterBase &rewriter, AttentionOp op) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// Repeats a bias, [batch, query, group, head, key], to the shape of scores.
-static Value spreadBias(TensorBuilder &b, Value bias, Value scores) {
-  Value x = permute(b, b.widen(bias), {0, 2, 3, 1, 4});
-  SmallVector<int64_t> shape, dims;
-  SmallVector<ReassociationIndices> groups(1);
-  for (int64_t dim = 0; dim <= KeyDim; ++dim) {
-    groups.back().push_back(dim);
-    int64_t size = b.typeOf(x).getDimSize(dim);
-    if (size == 1 && dim != KeyDim)
-      continue;
-    shape.push_back(size);
-    dims.push_back(dim);
-    if (dim != KeyDim)
-      groups.emplace_back();
-  }
-  if (shape.size() < 5)
-    x = b.make<tensor::CollapseShapeOp>(b.typeOf(x).clone(shape), x, groups);
-  return b.broadcast(x, scores, dims);
+/// Repeats a bias along the dimensions of scores that it does not have.
+static Value spreadBias(TensorBuilder &b, Value bias, ArrayRef<int64_t> dims,
+                        Value scores) {
+  constexpr int64_t kPlaces[] = {0, QueryDim, 1, 2, KeyDim};
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
+  SmallVector<int64_t> places;
+  llvm::sort(order, [&](int64_t a, int64_t c) {
+    return kPlaces[dims[a]] < kPlaces[dims[c]];
+  });
+  for (int64_t number : order)
+    places.push_back(kPlaces[dims[number]]);
+  return b.broadcast(permute(b, b.widen(bias), order), scores, places);
 }
 
 /// Returns the scores of queries and keys, all of them. `slope` becomes the
@@ -228,7 +222,8 @@ static Value buildScores(TensorBuilder &b, Op op, Value &slope) {
     slope = b.sub(b.splat(tanh, 1), b.mul(tanh, tanh));
   }
   if (op.getBias())
-    scores = b.add(scores, spreadBias(b, op.getBias(), scores));
+    scores =
+        b.add(scores, spreadBias(b, op.getBias(), *op.getBiasDims(), scores));
   return scores;
 }
 

@@ -25,9 +25,9 @@ def NN_AttentionOp : NN_Op<"attention",
     decrease along the queries. With an `order` queries and keys at index s have
     the position of that index in the order; offsets are indices. A query that sees
     no key gives 0. Softmax is in f32 at least.
-    A scaled score x becomes c tanh(x / c) with `softcap` c; then the `bias`,
-    [batch or 1, query or 1, group or 1, head or 1, key], is added as it is: a key
-    with minus infinity is hidden. `sinks`, [group, head], are one more score of
+    A scaled score x becomes c tanh(x / c) with `softcap` c; then the `bias`
+    is added as it is: a key with minus infinity is hidden. It has some of the
+    dimensions batch, query, group, head and key, numbered from 0, among them key. `sinks`, [group, head], are one more score of
     each head, which takes part in the sum of exponentials and has no value.
     With `stats` it also returns, for the backward, the logarithm of each query's
     sum of exponentials, of these scores, [batch, query, group, head]: minus
@@ -42,7 +42,8 @@ def NN_AttentionOp : NN_Op<"attention",
     or f32; (C5) there is no stat or
     one: of the result's shape without the last dimension, f32 (f64 for f64);
     (C6) a window is at least 1 and comes with `causal`; (C7) starts are i32
-    [batch, query]; (C8) bias and sinks have the shapes above and the operands'
+    [batch, query]; (C8) the dimensions of a bias ascend, have
+    the operands' sizes, and the last is 4; bias and sinks have the operands'
     element type, or f32; (C9) a softcap is above 0.
 
     ```mlir
@@ -56,6 +57,7 @@ def NN_AttentionOp : NN_Op<"attention",
                        Optional<NN_IntTensor>:$starts,
                        Optional<NN_FloatTensor>:$bias,
                        Optional<NN_FloatTensor>:$sinks,
+                       OptionalAttr<DenseI64ArrayAttr>:$bias_dims,
                        UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
                        F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
                        OptionalAttr<I64Attr>:$key_size,
@@ -67,7 +69,7 @@ def NN_AttentionOp : NN_Op<"attention",
     (`softcap` $softcap^)? (`keys` $key_size^)?
     (`order` $order^)? $q `,` $k `,` $v (`q_offset` $q_offset^)?
     (`k_offset` $k_offset^)? (`starts` $starts^ `:` type($starts))?
-    (`bias` $bias^ `:` type($bias))? (`sinks` $sinks^ `:` type($sinks))?
+    (`bias` $bias^ `dims` $bias_dims `:` type($bias))? (`sinks` $sinks^ `:` type($sinks))?
     attr-dict `:`
     type($q) `,` type($k) `,` type($v) `->` type($result)
     (`stats` type($stats)^)?
@@ -108,6 +110,7 @@ def NN_AttentionBackwardOp : NN_Op<"attention_backward",
                        Optional<Index>:$q_offset, Optional<Index>:$k_offset,
                        Optional<NN_IntTensor>:$starts,
                        Optional<NN_FloatTensor>:$bias,
+                       OptionalAttr<DenseI64ArrayAttr>:$bias_dims,
                        UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
                        F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
                        OptionalAttr<I64Attr>:$key_size,
@@ -119,7 +122,7 @@ def NN_AttentionBackwardOp : NN_Op<"attention_backward",
     (`softcap` $softcap^)? (`keys` $key_size^)?
     (`order` $order^)? $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp
     (`q_offset` $q_offset^)? (`k_offset` $k_offset^)?
-    (`starts` $starts^ `:` type($starts))? (`bias` $bias^ `:` type($bias))?
+    (`starts` $starts^ `:` type($starts))? (`bias` $bias^ `dims` $bias_dims `:` type($bias))?
     attr-dict `:` type($q) `,` type($k)
     `,` type($v) `,` type($out) `,` type($logsumexp)
     custom<GradientTypes>(type($dq), type($dk), type($dv), ref(type($q)),

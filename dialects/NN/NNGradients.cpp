@@ -142,8 +142,9 @@ LogicalResult AttentionOp::buildGradients(GradientBuilder &g) {
       g.builder, g.loc, getQ().getType(), getK().getType(), getV().getType(),
       b.cast(g.ofResult(0), element), getQ(), getK(), getV(),
       b.cast(getResult(), element), getStats().front(), getQOffset(),
-      getKOffset(), getStarts(), getBias(), getCausalAttr(), getWindowAttr(),
-      getScaleAttr(), getSoftcapAttr(), getKeySizeAttr(), getOrderAttr());
+      getKOffset(), getStarts(), getBias(), getBiasDimsAttr(), getCausalAttr(),
+      getWindowAttr(), getScaleAttr(), getSoftcapAttr(), getKeySizeAttr(),
+      getOrderAttr());
   for (unsigned i = 0; i < 3; ++i)
     if (g.isNeeded(i))
       g.setOperand(i, backward->getResult(i));

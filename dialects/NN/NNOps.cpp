@@ -274,49 +274,57 @@ LogicalResult tessera::nn::verifyStarts(Operation *op, Value query,
          << typeOf(query).getShape().take_front(2) << "] but got " << type;
 }
 
-/// Checks an operand of attention that is added to scores (label C8).
-static LogicalResult verifyScore(Operation *op, StringRef name, Value query,
-                                 Value score, bool fits, StringRef shape) {
-  if (fits && isSameOrWide(query, score))
-    return success();
-  return op->emitOpError("(C8) expects ")
-         << name << " [" << shape << "] of the element type of "
-         << typeOf(query) << " or f32 but got " << typeOf(score);
-}
-
 LogicalResult
 tessera::nn::verifyScores(Operation *op, Value query, Value key, Value bias,
-                          Value sinks,
+                          std::optional<ArrayRef<int64_t>> dims,
                           const std::optional<llvm::APFloat> &softcap) {
-  ArrayRef<int64_t> q = typeOf(query).getShape();
-  auto fitsBias = [&] {
-    ArrayRef<int64_t> shape = typeOf(bias).getShape();
-    return shape.size() == 5 && shape[4] == typeOf(key).getDimSize(1) &&
-           llvm::all_of(llvm::zip(shape.drop_back(), q), [](auto sizes) {
-             auto [size, whole] = sizes;
-             return size == 1 || size == whole;
-           });
-  };
-  if (bias &&
-      failed(verifyScore(op, "a bias", query, bias, fitsBias(),
-                         "batch or 1, query or 1, group or 1, head or 1, key")))
-    return failure();
-  if (sinks && failed(verifyScore(op, "sinks", query, sinks,
-                                  typeOf(sinks).getShape() == q.slice(2, 2),
-                                  "group, head")))
-    return failure();
   if (softcap && !(softcap->convertToDouble() > 0))
     return op->emitOpError("(C9) expects a softcap above 0 but got ")
            << softcap->convertToDouble();
-  return success();
+  if (bool(bias) != dims.has_value())
+    return op->emitOpError("(C8) expects a bias with its dimensions");
+  if (!bias)
+    return success();
+  SmallVector<int64_t> sizes(typeOf(query).getShape().drop_back());
+  sizes.push_back(typeOf(key).getDimSize(1));
+  int64_t before = -1;
+  SmallVector<int64_t> shape;
+  for (int64_t dim : *dims) {
+    if (dim <= before || dim > 4)
+      return op->emitOpError("(C8) expects dimensions of a bias from 0 to 4 "
+                             "that ascend but got [")
+             << *dims << "]";
+    before = dim;
+    shape.push_back(sizes[dim]);
+  }
+  if (before != 4)
+    return op->emitOpError("(C8) expects a bias along the keys, dimension 4");
+  if (typeOf(bias).getShape() == ArrayRef(shape) && isSameOrWide(query, bias))
+    return success();
+  return op->emitOpError("(C8) expects a bias of shape [")
+         << shape << "] and the element type of " << typeOf(query)
+         << " or f32 but got " << typeOf(bias);
+}
+
+/// Checks sinks, which may be null (label C8).
+static LogicalResult verifySinks(AttentionOp op) {
+  Value sinks = op.getSinks();
+  if (!sinks ||
+      (typeOf(sinks).getShape() == op.getQ().getType().getShape().slice(2, 2) &&
+       isSameOrWide(op.getQ(), sinks)))
+    return success();
+  return op.emitOpError("(C8) expects sinks of each group and head and the "
+                        "element type of ")
+         << op.getQ().getType() << " or f32 but got " << typeOf(sinks);
 }
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyAttention(*this, getQ(), getK(), getV(), getResult())) ||
       failed(verifyWindow(*this, getCausal(), getWindow())) ||
       failed(verifyStarts(*this, getQ(), getStarts())) ||
-      failed(verifyScores(*this, getQ(), getK(), getBias(), getSinks(),
-                          getSoftcap())))
+      failed(verifyScores(*this, getQ(), getK(), getBias(), getBiasDims(),
+                          getSoftcap())) ||
+      failed(verifySinks(*this)))
     return failure();
   if (!isSameOrWide(getQ(), getResult()))
     return emitOpError("(C4) expects a result of element type ")

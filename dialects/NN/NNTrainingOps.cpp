@@ -18,7 +18,7 @@ LogicalResult AttentionBackwardOp::verify() {
   if (failed(verifyAttention(*this, getQ(), getK(), getV(), getOut())) ||
       failed(verifyWindow(*this, getCausal(), getWindow())) ||
       failed(verifyStarts(*this, getQ(), getStarts())) ||
-      failed(verifyScores(*this, getQ(), getK(), getBias(), Value(),
+      failed(verifyScores(*this, getQ(), getK(), getBias(), getBiasDims(),
                           getSoftcap())) ||
       failed(verifySameElement(*this, "(C4)", getQ(), getOut())) ||
       failed(verifyStat(*this, "(C2)", getLogsumexp(),

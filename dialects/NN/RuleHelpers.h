@@ -46,8 +46,7 @@ inline TensorFactors getStatFactors(bool hasBias) {
   return factors;
 }
 
-/// Adds attention's offsets, starts and bias to a rule's operands. A dimension
-/// of the bias with one element has no factor.
+/// Adds attention's offsets, starts and bias to a rule's operands.
 template <typename Op> void addScoreOperands(ShardingRule &rule, Op op) {
   for (mlir::Value offset : {op.getQOffset(), op.getKOffset()})
     if (offset)
@@ -56,14 +55,10 @@ template <typename Op> void addScoreOperands(ShardingRule &rule, Op op) {
     rule.operands.push_back({{Batch}, {Query}});
   if (!op.getBias())
     return;
-  TensorFactors &bias = rule.operands.emplace_back();
   constexpr unsigned kFactors[] = {Batch, Query, Group, Head, Key};
-  for (auto [size, factor] :
-       llvm::zip_equal(typeOf(op.getBias()).getShape(), kFactors))
-    if (size == 1 && factor != Key)
-      bias.push_back({});
-    else
-      bias.push_back({factor});
+  TensorFactors &bias = rule.operands.emplace_back();
+  for (int64_t dim : op.getBiasDimsAttr().asArrayRef())
+    bias.push_back({kFactors[dim]});
 }
 
 /// Adds `offset` to the op's existing offset.

@@ -80,11 +80,11 @@ bool isSumOf(mlir::Type element, mlir::Type sum);
 mlir::LogicalResult verifyStarts(mlir::Operation *op, mlir::Value query,
                                  mlir::Value starts);
 
-/// Checks the bias, the sinks, which may be null, and the softcap of attention
-/// (labels C8 and C9).
+/// Checks the bias, which may be null, along its dimensions, and the softcap of
+/// attention (labels C8 and C9).
 mlir::LogicalResult verifyScores(mlir::Operation *op, mlir::Value query,
                                  mlir::Value key, mlir::Value bias,
-                                 mlir::Value sinks,
+                                 std::optional<llvm::ArrayRef<int64_t>> dims,
                                  const std::optional<llvm::APFloat> &softcap);
 
 /// Checks the window of attention (label C6).

@@ -100,6 +100,7 @@ Value BlockBuilder::attend(Value q, Value k, Value v, IntegerAttr window,
   return nn::AttentionOp::create(
              builder, type.clone(shape), q, k, v, /*q_offset=*/Value(),
              /*k_offset=*/Value(), starts, /*bias=*/Value(), /*sinks=*/Value(),
+             /*bias_dims=*/DenseI64ArrayAttr(),
              /*causal=*/builder.getUnitAttr(), window,
              builder.getF64FloatAttr(scale),
              config.scoreCap != 0.0 ? builder.getF64FloatAttr(config.scoreCap)

@@ -35,6 +35,8 @@ struct AttentionMask {
   double softcap = 0;
   /// What is added to scores, and one more score of each head; null for none.
   const Tensor *bias = nullptr, *sinks = nullptr;
+  /// The dimensions of the bias, of batch, query, group, head and key.
+  llvm::SmallVector<int64_t, 5> biasDims;
 
   /// Returns the mask of an op of nn or rt, without its positions.
   template <typename Op> static AttentionMask get(Op op, const Evaluation &e) {
@@ -49,8 +51,10 @@ struct AttentionMask {
       mask.starts = e.get(op.getStarts()).get();
     if (op.getSoftcap())
       mask.softcap = op.getSoftcap()->convertToDouble();
-    if (op.getBias())
+    if (op.getBias()) {
       mask.bias = e.get(op.getBias()).get();
+      mask.setBiasDims(op);
+    }
     return mask;
   }
 
@@ -81,9 +85,19 @@ struct AttentionMask {
     if (!bias)
       return 0;
     int64_t at = 0;
-    for (auto [i, size] : llvm::zip_equal(index, bias->getShape()))
-      at = at * size + (size == 1 ? 0 : i);
+    for (auto [dim, size] : llvm::zip_equal(biasDims, bias->getShape()))
+      at = at * size + (size == 1 ? 0 : index[dim]);
     return (*bias)[at].f;
+  }
+
+private:
+  /// A call's bias has all dimensions, with sizes of 1 where it is alike.
+  template <typename Op> void setBiasDims(Op op) {
+    if constexpr (llvm::is_one_of<Op, nn::AttentionOp,
+                                  nn::AttentionBackwardOp>::value)
+      biasDims.assign(op.getBiasDims()->begin(), op.getBiasDims()->end());
+    else
+      biasDims = {0, 1, 2, 3, 4};
   }
 };
 

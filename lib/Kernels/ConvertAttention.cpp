@@ -27,9 +27,25 @@ static SmallVector<Value> getPositions(GenericBuilder &b, Op op) {
   return offsets;
 }
 
-/// Returns the bias in f32; null if there is none.
+/// Returns the bias in f32 with all dimensions, of size 1 where it has none;
+/// null if there is no bias.
 template <typename Op> static Value getBias(GenericBuilder &b, Op op) {
-  return op.getBias() ? b.castTensor(op.getBias(), b.getF32Type()) : Value();
+  if (!op.getBias())
+    return Value();
+  Value bias = b.castTensor(op.getBias(), b.getF32Type());
+  auto type = cast<RankedTensorType>(bias.getType());
+  SmallVector<int64_t> shape(5, 1);
+  SmallVector<ReassociationIndices> groups(type.getRank());
+  unsigned number = 0;
+  for (int64_t dim = 0; dim < 5; ++dim) {
+    groups[number].push_back(dim);
+    if ((*op.getBiasDims())[number] != dim)
+      continue;
+    shape[dim] = type.getDimSize(number++);
+  }
+  if (type.getRank() == 5)
+    return bias;
+  return tensor::ExpandShapeOp::create(b, type.clone(shape), bias, groups);
 }
 
 /// Returns the type of the library call for this element type.

@@ -71,16 +71,13 @@ template <typename Op> struct Scores {
         b, arith::MulFOp::create(b, x, b.constant(wide, factor)));
   }
 
-  /// Maps loops b g r s t to a bias [b, s, g, r, t], whose sizes may be 1.
+  /// Maps loops b g r s t to the dimensions of a bias, of b s g r t.
   AffineMap biasMap() {
-    ArrayRef<int64_t> sizes =
-        cast<RankedTensorType>(op.getBias().getType()).getShape();
     constexpr unsigned loops[] = {0, 3, 1, 2, 4};
-    SmallVector<AffineExpr> dims;
-    for (auto [size, loop] : llvm::zip_equal(sizes, loops))
-      dims.push_back(size == 1 && loop != 4 ? b.getAffineConstantExpr(0)
-                                            : b.getAffineDimExpr(loop));
-    return AffineMap::get(5, 0, dims, b.getContext());
+    SmallVector<unsigned> dims;
+    for (int64_t dim : op.getBiasDimsAttr().asArrayRef())
+      dims.push_back(loops[dim]);
+    return b.project(5, dims);
   }
 
   /// Builds the scores: scale q.k, the softcap and the bias, and -inf for a

@@ -454,16 +454,23 @@ static bool moveConstraints(Match &match, ArrayRef<Operation *> ops,
   return true;
 }
 
-/// Builds what is done to scores as operands of attention whose letters are
-/// those of `match`: the bias, and the sinks; null for none.
-static std::pair<Value, Value> buildTerms(OpBuilder &b, Match &match,
-                                          StringRef scores) {
+namespace {
+/// What is done to scores, as operands of attention; null for none.
+struct Terms {
+  Value bias, sinks;
+  DenseI64ArrayAttr biasDims;
+};
+} // namespace
+
+/// Builds what is done to scores, with the letters of `match`.
+static Terms buildTerms(OpBuilder &b, Match &match, StringRef scores) {
   if (!match.terms)
     return {};
   ScoreTerms &terms = *match.terms;
   const AttentionLetters &l = match.letters;
   Location loc = match.result.getLoc();
-  auto place = [&](Value x, std::string letters, ArrayRef<char> order) {
+  auto place = [&](Value x, std::string letters, ArrayRef<char> order,
+                   bool keepsOnes) {
     // Heads of a group are a part of the letter that the scores have.
     size_t dim = letters.find(l.group);
     if (l.head != ' ' && !scores.contains(l.head) && dim != std::string::npos) {
@@ -474,10 +481,14 @@ static std::pair<Value, Value> buildTerms(OpBuilder &b, Match &match,
     }
     std::string own;
     for (char letter : order)
-      own += letters.find(letter) == std::string::npos ? ' ' : letter;
-    return arrange(b, loc, x, letters, own);
+      if (letters.find(letter) != std::string::npos)
+        own += letter;
+      else if (keepsOnes)
+        own += ' ';
+    return std::pair(arrange(b, loc, x, letters, own), own);
   };
-  Value bias, sinks;
+  Terms built;
+  Value bias;
   SmallVector<int64_t> dims = terms.getBiasDims();
   std::string letters;
   for (int64_t dim : dims)
@@ -494,17 +505,36 @@ static std::pair<Value, Value> buildTerms(OpBuilder &b, Match &match,
     }
   }
   if (bias) {
-    bias = place(bias, letters, {l.batch, l.query, l.group, l.head, l.key});
+    const char order[] = {l.batch, l.query, l.group, l.head, l.key};
+    std::tie(bias, letters) = place(bias, letters, order, /*keepsOnes=*/false);
+    SmallVector<int64_t> places;
+    for (char letter : letters)
+      places.push_back(llvm::find(order, letter) - order);
+    built.biasDims = b.getDenseI64ArrayAttr(places);
     Type element = typeOf(match.q).getElementType();
     bool isWide = typeOf(bias).getElementType().isF32() &&
                   element.getIntOrFloatBitWidth() < 32;
     if (!isWide)
       bias = ElementwiseBuilder{b, loc}.cast(bias, element);
+    built.bias = bias;
   }
-  if (terms.sinks)
-    sinks = place(terms.sinks, std::string(1, scores[terms.sinksDim]),
-                  {l.group, l.head});
-  return {bias, sinks};
+  if (terms.sinks) {
+    std::string heads;
+    SmallVector<int64_t> shape;
+    for (int64_t dim : terms.sinksDims) {
+      heads += scores[dim];
+      shape.push_back(terms.products.getType().getDimSize(dim));
+    }
+    Value sinks = terms.sinks;
+    if (shape.size() > 1)
+      sinks = tensor::ExpandShapeOp::create(
+          b, loc, typeOf(sinks).clone(shape), sinks,
+          *getReassociationIndicesForReshape(typeOf(sinks),
+                                             typeOf(sinks).clone(shape)));
+    built.sinks =
+        place(sinks, heads, {l.group, l.head}, /*keepsOnes=*/true).first;
+  }
+  return built;
 }
 
 static void rewrite(Match match) {
@@ -530,7 +560,7 @@ static void rewrite(Match match) {
   Value v = arrange(b, loc, match.v, match.vLetters, vOrder);
   SmallVector<int64_t> shape(typeOf(q).getShape());
   shape.back() = typeOf(v).getShape().back();
-  auto [bias, sinks] = buildTerms(b, match, scores);
+  Terms terms = buildTerms(b, match, scores);
   const Visibility &visibility = match.function.visibility;
   FloatAttr softcap;
   if (match.terms && match.terms->softcap != 0)
@@ -541,9 +571,9 @@ static void rewrite(Match match) {
   Value mixed =
       nn::AttentionOp::create(
           b, loc, typeOf(q).clone(shape), q, k, v, /*q_offset=*/Value(),
-          /*k_offset=*/Value(), /*starts=*/Value(), bias, sinks,
-          visibility.isCausal ? b.getUnitAttr() : UnitAttr(), window,
-          b.getF64FloatAttr(match.function.scale), softcap,
+          /*k_offset=*/Value(), /*starts=*/Value(), terms.bias, terms.sinks,
+          terms.biasDims, visibility.isCausal ? b.getUnitAttr() : UnitAttr(),
+          window, b.getF64FloatAttr(match.function.scale), softcap,
           /*key_size=*/IntegerAttr(), nn::ZigzagAttr())
           .getResult();
   Value restored = restore(b, loc, mixed, order, match.resultLetters);
@@ -628,11 +658,9 @@ static bool matchTerms(Match &match, Value weights, bool isLeft) {
       ofQueries.push_back(dim);
   if (ofQueries.size() == 1)
     assignLetters(match, scores, ofQueries.front());
-  if (match.terms->sinks) {
-    char letter = scores[match.terms->sinksDim];
-    if (letter != match.letters.group && letter != match.letters.head)
+  for (int64_t dim : match.terms->sinksDims)
+    if (scores[dim] != match.letters.group && scores[dim] != match.letters.head)
       return false;
-  }
   match.function = RowFunction();
   match.function.scale = match.terms->scale;
   match.kSharding = match.vSharding = match.resultSharding = {};

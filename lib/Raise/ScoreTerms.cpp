@@ -77,6 +77,7 @@ private:
   bool readSelect(arith::SelectOp op);
   bool readScaled(Operation *op);
   bool readSinks(Value &value);
+  bool readShift(Value &value);
   bool descend(Operation *op, unsigned operand) {
     terms.ops.push_back(op);
     return follow(op->getOperand(operand));
@@ -87,6 +88,8 @@ private:
 
   ScoreTerms terms;
   bool isCut = false, isAdded = false;
+  /// The dimensions that are merged while there is a column of sinks.
+  SmallVector<ReassociationIndices> merged;
   /// Selects weights, or zeros for keys that the first step must hide.
   arith::SelectOp shows;
 };
@@ -118,6 +121,11 @@ bool ChainReader::read(Value weights) {
         return false;
       isCut = true;
       value = slice.getSource();
+    } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+      if (isCut || !merged.empty())
+        return false;
+      merged = expand.getReassociationIndices();
+      value = expand.getSrc();
     } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
       if (shows || getNumber(select.getFalseValue()) != 0.0)
         return false;
@@ -127,7 +135,7 @@ bool ChainReader::read(Value weights) {
       value = softmax.getX();
       return static_cast<int64_t>(softmax.getDim()) ==
                  softmax.getType().getRank() - 1 &&
-             (!isCut || readSinks(value)) && follow(value);
+             (isCut ? readSinks(value) : merged.empty()) && follow(value);
     } else {
       return false;
     }
@@ -135,19 +143,63 @@ bool ChainReader::read(Value weights) {
   return false;
 }
 
+/// Reads a difference to a number for each row, which a softmax does not see:
+/// the largest score, computed by ops that have no other use.
+bool ChainReader::readShift(Value &value) {
+  auto shift = value.getDefiningOp<arith::SubFOp>();
+  auto row = shift ? shift.getRhs().getDefiningOp<nn::BroadcastOp>()
+                   : nn::BroadcastOp();
+  int64_t rank = typeOf(value).getRank();
+  if (!row || !value.hasOneUse() ||
+      !llvm::equal(row.getDims(), llvm::seq<int64_t>(0, rank - 1)))
+    return false;
+  Value scores = shift.getLhs();
+  llvm::SetVector<Operation *> inside;
+  inside.insert(shift);
+  inside.insert(row);
+  for (size_t i = 1; i < inside.size() && inside.size() < kMaxSteps; ++i)
+    for (Value operand : inside[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp();
+          op && operand != scores && !matchPattern(operand, m_Constant()))
+        inside.insert(op);
+  auto isInside = [&](Operation *user) { return inside.contains(user); };
+  if (!llvm::all_of(scores.getUsers(), isInside))
+    return false;
+  for (Operation *op : inside.getArrayRef().drop_front())
+    if (!isPure(op) || !llvm::all_of(op->getUsers(), isInside))
+      return false;
+  terms.ops.push_back(shift);
+  value = scores;
+  return true;
+}
+
 /// Reads a column that is concatenated to scores, one number for each head.
 bool ChainReader::readSinks(Value &value) {
-  while (
-      isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(value.getDefiningOp()) &&
-      value.hasOneUse()) {
-    terms.ops.push_back(value.getDefiningOp());
-    value = value.getDefiningOp()->getOperand(0);
+  bool isShifted = false;
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op) && value.hasOneUse()) {
+      terms.ops.push_back(op);
+      value = op->getOperand(0);
+    } else if (!isShifted && readShift(value)) {
+      isShifted = true;
+    } else {
+      break;
+    }
   }
   auto concat = value.getDefiningOp<tensor::ConcatOp>();
-  if (!concat || !value.hasOneUse() || concat.getInputs().size() != 2)
+  if (!concat || !(isShifted || value.hasOneUse()) ||
+      concat.getInputs().size() != 2)
     return false;
   terms.ops.push_back(concat);
   value = concat.getInputs()[0];
+  if (!merged.empty()) {
+    auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || !value.hasOneUse() ||
+        collapse.getReassociationIndices() != merged)
+      return false;
+    terms.ops.push_back(collapse);
+    value = collapse.getSrc();
+  }
   auto column = concat.getInputs()[1].getDefiningOp<nn::BroadcastOp>();
   if (!column || column.getType().getShape().back() != 1)
     return false;
@@ -168,7 +220,10 @@ bool ChainReader::readSinks(Value &value) {
   if (typeOf(sinks).getRank() != 1)
     return false;
   terms.sinks = sinks;
-  terms.sinksDim = dims[0];
+  if (merged.empty())
+    terms.sinksDims = dims;
+  else
+    llvm::append_range(terms.sinksDims, merged[dims[0]]);
   return true;
 }
 

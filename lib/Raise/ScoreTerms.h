@@ -26,11 +26,12 @@ struct ScoreTerms {
   double scale = 1;
   /// The softcap of scaled products; 0 for none.
   double softcap = 0;
-  /// Scores of sinks, one for each head: a vector, and the dimension of the
-  /// products that it is along. Null for none.
+  /// Scores of sinks, one for each head: a vector, and the dimensions of the
+  /// products that it is along, together. Null for none.
   mlir::Value sinks;
-  int64_t sinksDim = -1;
-  /// The ops of the chain, from the weights to the products; each has one use.
+  llvm::SmallVector<int64_t> sinksDims;
+  /// The ops of the chain, from the weights to the products; no value of it has
+  /// a use outside.
   llvm::SmallVector<mlir::Operation *> ops;
   /// The ops that change a bias, from the softmax to the products, and for each
   /// the number of the operand that has the products.

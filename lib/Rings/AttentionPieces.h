@@ -19,8 +19,8 @@ namespace tessera {
 /// pieces that end at chunk boundaries.
 int64_t countPieces(nn::ZigzagAttr order, int64_t length);
 
-/// The dimension of a sequence, and of the keys of a bias.
-constexpr int64_t kSequenceDim = 1, kBiasKeyDim = 4;
+/// The dimension of a sequence; in a bias that of queries has this number, too.
+constexpr int64_t kSequenceDim = 1;
 
 /// Elements [begin, begin + size) of a tensor's dimension `dim`.
 mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value tensor,

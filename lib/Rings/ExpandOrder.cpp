@@ -128,7 +128,7 @@ public:
     if (op.getStarts())
       starts = queries.split(op.getStarts());
     if (op.getBias())
-      splitBias(op.getBias());
+      splitBias();
   }
 
   void expand() {
@@ -140,13 +140,14 @@ public:
 private:
   SmallVector<Value> build();
   nn::Attended attend(unsigned query, unsigned key);
-  void splitBias(Value whole) {
-    bool hasQueries = Side::getLength(whole) > 1;
-    SmallVector<Value> rows = hasQueries
-                                  ? queries.split(whole)
-                                  : SmallVector<Value>(bias.size(), whole);
+  void splitBias() {
+    ArrayRef<int64_t> dims = *op.getBiasDims();
+    SmallVector<Value> rows(bias.size(), op.getBias());
+    const int64_t *query = llvm::find(dims, kSequenceDim);
+    if (query != dims.end())
+      rows = queries.split(op.getBias(), query - dims.begin());
     for (auto [row, parts] : llvm::zip_equal(rows, bias))
-      parts = keys.split(row, kBiasKeyDim);
+      parts = keys.split(row, dims.size() - 1);
   }
   void add(Value &sum, Value value) {
     value = widen(b, value);
@@ -179,8 +180,9 @@ nn::Attended OrderExpander<nn::AttentionOp>::attend(unsigned query,
   auto piece = nn::AttentionOp::create(
       b, type, stats, q[query], k[key], v[key], queries.getOffset(query),
       keys.getOffset(key), starts[query], bias[query][key], /*sinks=*/Value(),
-      op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
-      op.getSoftcapAttr(), op.getKeySizeAttr(), nn::ZigzagAttr());
+      op.getBiasDimsAttr(), op.getCausalAttr(), op.getWindowAttr(),
+      op.getScaleAttr(), op.getSoftcapAttr(), op.getKeySizeAttr(),
+      nn::ZigzagAttr());
   return {piece.getResult(),
           stats.empty() ? Value() : piece.getStats().front()};
 }
@@ -210,9 +212,9 @@ template <> SmallVector<Value> OrderExpander<nn::AttentionBackwardOp>::build() {
       auto piece = nn::AttentionBackwardOp::create(
           b, q[i].getType(), k[j].getType(), v[j].getType(), grad[i], q[i],
           k[j], v[j], out[i], logsumexp[i], queries.getOffset(i),
-          keys.getOffset(j), starts[i], bias[i][j], op.getCausalAttr(),
-          op.getWindowAttr(), op.getScaleAttr(), op.getSoftcapAttr(),
-          op.getKeySizeAttr(), nn::ZigzagAttr());
+          keys.getOffset(j), starts[i], bias[i][j], op.getBiasDimsAttr(),
+          op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
+          op.getSoftcapAttr(), op.getKeySizeAttr(), nn::ZigzagAttr());
       add(dq[i], piece.getDq());
       add(dk[j], piece.getDk());
       add(dv[j], piece.getDv());

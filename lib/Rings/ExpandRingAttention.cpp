@@ -154,7 +154,7 @@ template <typename Op> Value RingExpander::getBias(Op attention, int64_t step) {
   if (!attention.getBias())
     return Value();
   return slice(b, inputs.lookup(attention.getBias()), getOffset(step), size,
-               kBiasKeyDim);
+               attention.getBiasDims()->size() - 1);
 }
 
 /// The attention of the device's own queries to the chunk of a step.
@@ -166,9 +166,10 @@ nn::Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
   auto partial = nn::AttentionOp::create(
       b, type, TypeRange(stats), q, k, v, queryOffset, getOffset(step),
       inputs.lookupOrNull(attention.getStarts()), getBias(attention, step),
-      /*sinks=*/Value(), attention.getCausalAttr(), attention.getWindowAttr(),
-      attention.getScaleAttr(), attention.getSoftcapAttr(),
-      attention.getKeySizeAttr(), attention.getOrderAttr());
+      /*sinks=*/Value(), attention.getBiasDimsAttr(), attention.getCausalAttr(),
+      attention.getWindowAttr(), attention.getScaleAttr(),
+      attention.getSoftcapAttr(), attention.getKeySizeAttr(),
+      attention.getOrderAttr());
   return {partial.getResult(), partial.getStats().front()};
 }
 
@@ -220,9 +221,10 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
         b, getGradientType(q), getGradientType(k), getGradientType(v), grad, q,
         k, v, out, l, queryOffset, getOffset(step),
         inputs.lookupOrNull(attention.getStarts()), getBias(attention, step),
-        attention.getCausalAttr(), attention.getWindowAttr(),
-        attention.getScaleAttr(), attention.getSoftcapAttr(),
-        attention.getKeySizeAttr(), attention.getOrderAttr());
+        attention.getBiasDimsAttr(), attention.getCausalAttr(),
+        attention.getWindowAttr(), attention.getScaleAttr(),
+        attention.getSoftcapAttr(), attention.getKeySizeAttr(),
+        attention.getOrderAttr());
     dq = add(dq, partial.getDq());
     if (step == 0) {
       ownK = partial.getDk();
@@ -282,7 +284,7 @@ nn::Attended RingExpander::attendTo(nn::AttentionOp attention, Value q, Value k,
   auto partial = nn::AttentionOp::create(
       b, type, TypeRange(nn::getStatType(type, /*hasBias=*/false)), q, k, v,
       /*q_offset=*/Value(), /*k_offset=*/Value(), /*starts=*/Value(),
-      /*bias=*/Value(), /*sinks=*/Value(),
+      /*bias=*/Value(), /*sinks=*/Value(), /*bias_dims=*/DenseI64ArrayAttr(),
       causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
       attention.getScaleAttr(), attention.getSoftcapAttr(),
       /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
@@ -337,8 +339,9 @@ RingExpander::differentiate(nn::AttentionBackwardOp attention,
       queries[0], queries[1], k, v, queries[2], queries[3],
       /*q_offset=*/Value(),
       /*k_offset=*/Value(), /*starts=*/Value(), /*bias=*/Value(),
-      causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
-      attention.getScaleAttr(), attention.getSoftcapAttr(),
+      /*bias_dims=*/DenseI64ArrayAttr(), causal ? b.getUnitAttr() : UnitAttr(),
+      /*window=*/IntegerAttr(), attention.getScaleAttr(),
+      attention.getSoftcapAttr(),
       /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
   return {partial.getDq(), partial.getDk(), partial.getDv()};
 }

@@ -139,7 +139,9 @@ def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, 
         rows, own, *pairs = bias.shape
         apart = (groups, heads // groups) if own > 1 else (1, 1)
         bias = graph.transpose(graph.reshape(bias, (rows, *apart, *pairs)), [0, 3, 1, 2, 4])
-        added = f" bias {bias.name} : {bias.type}"
+        dims = [dim for dim, size in enumerate(bias.shape) if size > 1 or dim == 4]
+        bias = graph.reshape(bias, [bias.shape[dim] for dim in dims])
+        added = f" bias {bias.name} dims {dims} : {bias.type}"
     limit = f" softcap {literal_eps(softcap)}" if softcap else ""
     split = graph.reshape(q, (batch, groups, heads // groups, queries, dim))
     split = graph.transpose(split, [0, 3, 1, 2, 4])

@@ -76,9 +76,8 @@ ContextProblem getContextProblem(Op op, const SequenceContext &context,
   problem.sumsLatents = latents.sumsGradients;
   problem.causal = op.getCausal();
   problem.window = op.getWindow();
-  if (mlir::Value bias = op.getBias())
-    problem.hasPairBias =
-        mlir::cast<mlir::RankedTensorType>(bias.getType()).getDimSize(1) > 1;
+  problem.hasPairBias =
+      op.getBias() && llvm::is_contained(*op.getBiasDims(), 1);
   problem.isOrdered = context.isOrdered;
   problem.hasBackward = hasBackward;
   problem.gathersAgain = context.gathersAgain;

@@ -58,13 +58,23 @@ static void addAttention(Strings &all) {
         std::string(causal) +
         "scale = 5.0e-01 : f64, operandSegmentSizes = array<i32: ";
     all.push_back(getText("nn.attention", {q, k, v, tensor("2x3", "i32")}, {o},
-                          properties + "1, 1, 1, 0, 0, 1>"));
+                          properties + "1, 1, 1, 0, 0, 1, 0, 0>"));
     for (const Strings &results : {Strings{o}, Strings{o, stat}})
       all.push_back(getText("nn.attention", {q, k, v}, results,
-                            properties + "1, 1, 1, 0, 0, 0>"));
+                            properties + "1, 1, 1, 0, 0, 0, 0, 0>"));
     all.push_back(getText("nn.attention_backward", {o, q, k, v, o, stat},
                           {q, k, v},
-                          properties + "1, 1, 1, 1, 1, 1, 0, 0, 0>"));
+                          properties + "1, 1, 1, 1, 1, 1, 0, 0, 0, 0>"));
+    // Biases that differ along all dimensions, and along keys alone.
+    for (const char *shape : {"2x3x2x2x2", "1x1x1x1x2"}) {
+      std::string bias = tensor(shape), pair = tensor("2x3x2x2x2");
+      std::string capped = "softcap = 1.0e+01 : f64, " + properties;
+      all.push_back(getText("nn.attention", {q, k, v, bias, tensor("2x2")},
+                            {o, pair}, capped + "1, 1, 1, 0, 0, 0, 1, 1>"));
+      all.push_back(getText("nn.attention_backward",
+                            {o, q, k, v, o, pair, bias}, {q, k, v},
+                            capped + "1, 1, 1, 1, 1, 1, 0, 0, 0, 1>"));
+    }
   }
   all.push_back(getText("nn.rope", {tensor("2x3x4")}, {tensor("2x3x4")},
                         "dim = 1 : i64, theta = 1.0e+04 : f64"));

@@ -118,6 +118,34 @@ TEST(GradientCheck, attention_of_documents) {
           types, result);
 }
 
+/// A bias has no gradient, so it is a constant: with keys hidden by minus
+/// infinity and by the lowest number, and one query that sees no key.
+TEST(GradientCheck, attention_with_bias_sinks_and_softcap) {
+  std::vector<std::string> types = {"tensor<1x3x2x2x4xf64>",
+                                    "tensor<1x4x2x4xf64>",
+                                    "tensor<1x4x2x3xf64>", "tensor<2x2xf64>"};
+  std::string result = "tensor<1x3x2x2x3xf64>", bias = "tensor<1x3x1x1x4xf64>";
+  std::string constant =
+      "%b = arith.constant dense<[[[[[0.5, 0xFFF0000000000000, -1.0, 2.0]]], "
+      "[[[0xFFF0000000000000, 0xFFF0000000000000, 0xFFF0000000000000, "
+      "0xFFF0000000000000]]], [[[0xFFEFFFFFFFFFFFFF, 1.0, 0.0, -2.0]]]]]> : " +
+      bias + "\n%r = nn.attention ";
+  for (std::string mask : {"", "causal "})
+    for (std::string cap : {"", "softcap 1.5 "})
+      for (const std::string &added : {std::string(), " bias %b : " + bias})
+        for (const std::string &sinks :
+             {std::string(), " sinks %3 : " + types[3]}) {
+          SCOPED_TRACE(mask + cap + added + sinks);
+          std::vector<std::string> inputs = types;
+          if (sinks.empty())
+            inputs.pop_back();
+          check(constant + mask + "scale 0.5 " + cap + "%0, %1, %2" + added +
+                    sinks + " : " + types[0] + ", " + types[1] + ", " +
+                    types[2] + " -> " + result,
+                inputs, result);
+        }
+}
+
 /// The first two queries see no key: their results and gradients are 0.
 TEST(GradientCheck, attention_with_offsets) {
   std::vector<std::string> types = {
