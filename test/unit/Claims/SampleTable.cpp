@@ -66,9 +66,11 @@ static void addAttention(Strings &all) {
                           {q, k, v},
                           properties + "1, 1, 1, 1, 1, 1, 0, 0, 0, 0>"));
     // Biases that differ along all dimensions, and along keys alone.
-    for (const char *shape : {"2x3x2x2x2", "1x1x1x1x2"}) {
+    for (auto [shape, dims] :
+         {std::pair("2x3x2x2x2", "0, 1, 2, 3, 4"), {"2", "4"}}) {
       std::string bias = tensor(shape), pair = tensor("2x3x2x2x2");
-      std::string capped = "softcap = 1.0e+01 : f64, " + properties;
+      std::string capped = "bias_dims = array<i64: " + std::string(dims) +
+                           ">, softcap = 1.0e+01 : f64, " + properties;
       all.push_back(getText("nn.attention", {q, k, v, bias, tensor("2x2")},
                             {o, pair}, capped + "1, 1, 1, 0, 0, 0, 1, 1>"));
       all.push_back(getText("nn.attention_backward",

@@ -124,15 +124,15 @@ TEST(GradientCheck, attention_with_bias_sinks_and_softcap) {
   std::vector<std::string> types = {"tensor<1x3x2x2x4xf64>",
                                     "tensor<1x4x2x4xf64>",
                                     "tensor<1x4x2x3xf64>", "tensor<2x2xf64>"};
-  std::string result = "tensor<1x3x2x2x3xf64>", bias = "tensor<1x3x1x1x4xf64>";
+  std::string result = "tensor<1x3x2x2x3xf64>", bias = "tensor<3x4xf64>";
   std::string constant =
-      "%b = arith.constant dense<[[[[[0.5, 0xFFF0000000000000, -1.0, 2.0]]], "
-      "[[[0xFFF0000000000000, 0xFFF0000000000000, 0xFFF0000000000000, "
-      "0xFFF0000000000000]]], [[[0xFFEFFFFFFFFFFFFF, 1.0, 0.0, -2.0]]]]]> : " +
+      "%b = arith.constant dense<[[0.5, 0xFFF0000000000000, -1.0, 2.0], "
+      "[0xFFF0000000000000, 0xFFF0000000000000, 0xFFF0000000000000, "
+      "0xFFF0000000000000], [0xFFEFFFFFFFFFFFFF, 1.0, 0.0, -2.0]]> : " +
       bias + "\n%r = nn.attention ";
   for (std::string mask : {"", "causal "})
     for (std::string cap : {"", "softcap 1.5 "})
-      for (const std::string &added : {std::string(), " bias %b : " + bias})
+      for (const std::string &added : {std::string(), " bias %b dims [1, 4] : " + bias})
         for (const std::string &sinks :
              {std::string(), " sinks %3 : " + types[3]}) {
           SCOPED_TRACE(mask + cap + added + sinks);
