@@ -5,7 +5,7 @@ imported_ops.py [--write] [--page FILE]
 Reads the registries of python/tessera, for which it needs torch and onnx, and the registrations in
 lib/StableHLO. Fails if the table of docs/import.md, or of another page, differs; `--write` writes
 it. The family of an op is the heading comment above its handler ("# Reductions."), or the end of
-its module's name."""
+its module's name; ops that have a complex operand or result are a family of their own."""
 
 import argparse
 import collections
@@ -36,6 +36,8 @@ def read_handlers(source):
     found = collections.defaultdict(set)
     for name, handler in sys.modules[f"tessera.{source}_importer"].HANDLERS.items():
         found[family_of(handler)].add(name)
+    if source == "torch":
+        found["complex"] = set(sys.modules["tessera.torch_complex"].HANDLERS)
     return found
 
 

@@ -13,9 +13,10 @@ from typing import Any, Iterable, Sequence
 
 import torch
 
-from . import torch_control, torch_experts
+from . import torch_complex, torch_control, torch_experts
 from .errors import ImportFailure, first_line
 from .graph_text import Value, quote
+from .torch_complex import Complex
 from .walk import Handler, Walk, registry
 
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
@@ -76,6 +77,18 @@ class Importer(Walk):
         self.is_loss = False
 
     # Operands.
+
+    def value(self, item: Any) -> Value:
+        """A real value of the source, or one of the graph itself."""
+        found = item if isinstance(item, Value) else self.found(item)
+        if isinstance(found, Complex):
+            raise ImportFailure(f"{place(item)}: expects real numbers but got complex ones; write "
+                                "real and imaginary parts as two tensors (torch.view_as_real)")
+        return found
+
+    def found(self, item: Any) -> Any:
+        """A value of the source, real or complex."""
+        return super().value(item)
 
     def write(self, tensor: torch.Tensor) -> Value:
         """A constant without the dimensions along which it does not vary."""
@@ -260,10 +273,7 @@ class Importer(Walk):
         if node.target is operator.getitem:
             self.values[node] = self.values[node.args[0]][node.args[1]]
             return
-        if not has_handler:
-            raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but got "
-                                f"{name}")
-        self.values[node] = self.convert(node, HANDLERS[name])
+        self.values[node] = self.convert(node, find_handler(node, name))
 
     def visit_routed(self, node: Any, name: str) -> bool:
         """Reads a node of a mixture of experts; false for other nodes."""
@@ -300,12 +310,16 @@ class Importer(Walk):
         if source in self.trained:
             self.trained.add(node)
 
-    def stop_gradient(self, x: Value) -> Value:
+    def stop_gradient(self, x: Any) -> Any:
+        if isinstance(x, Complex):
+            return Complex(self.stop_gradient(x.real), self.stop_gradient(x.imag))
         return self.graph.unary("nn.stop_gradient", x) if x.is_float else x
 
     def visit_write(self, node: Any, name: str) -> None:
         """Converts an op that writes a value or a slice of it. Later uses of the value read the
         result. Nothing may read an older view of that memory later."""
+        if torch_complex.is_complex(node):
+            raise torch_complex.refuse(place(node), name)
         written = node.args[0] if node.args else None
         handler = HANDLERS.get(name.replace("_.", "."))
         parts = parts_of(written) if isinstance(written, torch.fx.Node) else None
@@ -376,6 +390,11 @@ class Importer(Walk):
     def check(self, node: Any, result: Any) -> None:
         """Fails unless the result has the type that torch expects."""
         expected = node.meta["val"]
+        if isinstance(result, Complex):
+            if result.shape != tuple(expected.shape) or \
+                    result.element != element_of(torch_complex.PARTS[expected.dtype]):
+                raise ImportFailure(f"{place(node)}: expects {tuple(expected.shape)} of "
+                                    f"{expected.dtype} from {node.target} but got {result.type}")
         if isinstance(result, Value):
             if result.shape == tuple(expected.shape) and result.element != \
                     element_of(expected.dtype):
@@ -478,8 +497,20 @@ def check_training(graph: Any) -> None:
                                 f"changes but got {node.target}; call .eval()")
 
 
+def find_handler(node: Any, name: str) -> Handler:
+    """The handler of a node's op on real or on complex numbers; fails if there is none."""
+    if torch_complex.is_complex(node):
+        torch_complex.check_types(node, place(node))
+        if name not in torch_complex.HANDLERS:
+            raise torch_complex.refuse(place(node), name)
+        return torch_complex.HANDLERS[name]
+    if name not in HANDLERS:
+        raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but got {name}")
+    return HANDLERS[name]
+
+
 def check_result(node: Any, name: str) -> None:
-    """Fails if a node's result has a shape that follows from values, or complex numbers."""
+    """Fails if a node's result has a shape that follows from values."""
     for item in torch.utils._pytree.tree_leaves(node.meta.get("val")):
         if isinstance(item, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             raise ImportFailure(f"{place(node)}: expects a number that follows from no input and "
@@ -490,9 +521,6 @@ def check_result(node: Any, name: str) -> None:
             raise ImportFailure(f"{place(node)}: expects a result whose shape follows from no "
                                 f"value but got {name}; write torch.where(mask, x, y) instead of a "
                                 "choice of rows")
-        if item.dtype.is_complex:
-            raise ImportFailure(f"{place(node)}: expects no complex numbers but got {name}; write "
-                                "real and imaginary parts as two tensors")
 
 
 def check_parameter(name: str, parameter: torch.Tensor) -> None:

@@ -36,13 +36,13 @@ from .torch_importer import Importer, handles, place
     "aten.atleast_3d.default", "aten.broadcast_tensors.default", "aten.cartesian_prod.default",
     "aten.column_stack.default", "aten.concat.default", "aten.concatenate.default",
     "aten.diag.default", "aten.diff.default", "aten.dsplit.int", "aten.dstack.default",
-    "aten.fliplr.default", "aten.flipud.default", "aten.hsplit.int", "aten.hstack.default",
-    "aten.matrix_H.default", "aten.meshgrid.default", "aten.meshgrid.indexing",
-    "aten.moveaxis.int", "aten.moveaxis.intlist", "aten.movedim.int", "aten.movedim.intlist",
-    "aten.narrow.default", "aten.ravel.default", "aten.repeat_interleave.self_int",
-    "aten.swapdims.default", "aten.take_along_dim.default", "aten.tensor_split.indices",
-    "aten.tensor_split.sections", "aten.unsafe_chunk.default", "aten.upsample_bicubic2d.vec",
-    "aten.upsample_bilinear2d.vec", "aten.upsample_linear1d.vec",
+    "aten.fft_fftshift.default", "aten.fft_ifftshift.default", "aten.fliplr.default",
+    "aten.flipud.default", "aten.hsplit.int", "aten.hstack.default", "aten.matrix_H.default",
+    "aten.meshgrid.default", "aten.meshgrid.indexing", "aten.moveaxis.int", "aten.moveaxis.intlist",
+    "aten.movedim.int", "aten.movedim.intlist", "aten.narrow.default", "aten.ravel.default",
+    "aten.repeat_interleave.self_int", "aten.swapdims.default", "aten.take_along_dim.default",
+    "aten.tensor_split.indices", "aten.tensor_split.sections", "aten.unsafe_chunk.default",
+    "aten.upsample_bicubic2d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_linear1d.vec",
     "aten.upsample_trilinear3d.vec", "aten.vsplit.int", "aten.vstack.default",
     # Products and reductions.
     "aten.inner.default", "aten.kron.default", "aten.linalg_multi_dot.default",
@@ -75,8 +75,8 @@ def expand(importer: Importer, node: Any) -> Any:
         elif inner.op == "output":
             results = inner.args[0]
     if isinstance(results, torch.fx.Node):
-        return importer.value(results)
-    return [importer.value(result) for result in results]
+        return importer.found(results)
+    return [importer.found(result) for result in results]
 
 
 def trace(node: Any, operands: list[Any]) -> torch.fx.GraphModule:

@@ -671,10 +671,6 @@ def make_item():
     return Function(lambda x: x * x.sum().item()), torch.zeros(2, 4)
 
 
-def make_complex():
-    return Function(lambda x: torch.view_as_complex(x.view(2, 2, 2)).abs()), torch.zeros(2, 4)
-
-
 def make_complex_input():
     return Function(torch.abs), torch.zeros(2, 4, dtype=torch.complex64)
 
