@@ -58,6 +58,14 @@ DECODERS = {
     "ctrl": ("CTRL", "LMHeadModel", {"dff": 128, "resid_pdrop": 0.0, "embd_pdrop": 0.0}),
     "cwm": ("Cwm", CAUSAL, {"sliding_window": 8}),
     "data2vec_text": ("Data2VecText", CAUSAL, DECODER),
+    "deepseek_v2": ("DeepseekV2", CAUSAL, {
+        "q_lora_rank": 16, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8,
+        "v_head_dim": 16, "num_key_value_heads": 4, "first_k_dense_replace": 2}),
+    "deepseek_v2_experts": ("DeepseekV2", CAUSAL, {
+        "q_lora_rank": 16, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8,
+        "v_head_dim": 16, "num_key_value_heads": 4, "first_k_dense_replace": 1,
+        "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1, "n_group": 2,
+        "topk_group": 1, "topk_method": "group_limited_greedy", "moe_intermediate_size": 32}),
     "diffllama": ("DiffLlama", CAUSAL, {}),
     "electra": ("Electra", CAUSAL, DECODER),
     "ernie": ("Ernie", CAUSAL, DECODER),
@@ -182,8 +190,8 @@ OTHERS = {
     "xlnet": ("XLNet", IDS, {"n_head": 4, "n_layer": 2, "d_inner": 128}),
     "yolos": ("Yolos", IMAGE, {"image_size": [32, 32], "num_detection_tokens": 8}),
 }
-# Models whose ops the importer refuses: a GELU with a gradient of its own, complex numbers.
-REFUSED = {"bloom", "fnet"}
+# Models whose ops the importer refuses: a GELU with a gradient of its own.
+REFUSED = {"bloom"}
 LOSS, STATE = "loss", "last_hidden_state"
 STEPS, RATE, BETAS, EPSILON, DECAY, CLIP = 3, 1e-3, (0.9, 0.95), 1e-8, 0.1, 1.0
 TEXT = ROOT / "LICENSE"
