@@ -13,8 +13,6 @@ line of its own, and for a refusal that is not in REFUSED, or is there and no lo
 
 import argparse
 import collections
-import contextlib
-import io
 import json
 import os
 import pathlib
@@ -24,8 +22,8 @@ import sys
 import tempfile
 import warnings
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+from model_trials import PROVEN, ROOT, import_model, is_bad, prove
+
 # Sizes by the names that configs have; each config takes those that it knows.
 SIZES = {
     "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
@@ -249,29 +247,15 @@ for _table, _is_decoder in ((DECODERS, True), (OTHERS, False)):
             lambda name=_name, is_decoder=_is_decoder: make(name, is_decoder)
 
 
-def import_model(name, is_decoder, graph):
-    """What becomes of a model: "imported" with the share of the matrices that stays whole under
-    tp, or "refused", "wrong" or "crashed" with the reason."""
-    from tessera import __main__ as command
-    from tessera.errors import ImportFailure
+def import_row(name, is_decoder, graph):
+    """What becomes of a row's model, and the share of its matrices that stays whole under tp."""
     function = f"make_{'decoder' if is_decoder else 'other'}_{name}"
-    options = command.make_parser().parse_args(
-        ["import", f"{__file__}:{function}", "-o", str(graph), "--check",
-         *(["--tokens", "input_ids", "--label-shift", "0", "--weights-out",
-            str(graph.with_suffix(".safetensors"))] if is_decoder else [])])
-    notes = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(notes):
-            status = command.run_import(options)
-    except ImportFailure as failure:
-        return "wrong" if "--check: " in str(failure) else "refused", str(failure)
-    except Exception as failure:  # pylint: disable=broad-except
-        return "crashed", f"{type(failure).__name__}: {failure}".splitlines()[0]
-    if status:
-        return "refused", notes.getvalue().strip().splitlines()[-1]
+    options = ["--tokens", "input_ids", "--label-shift", "0", "--weights-out",
+               str(graph.with_suffix(".safetensors"))] if is_decoder else []
+    outcome = import_model(f"{__file__}:{function}", graph, options)
     found = re.search(r"([\d.]+ %) of the elements of matrices stay whole.* in (\S+)",
-                      notes.getvalue())
-    return "imported", f", {found[1]} whole ({found[2]}, ...)" if found else ""
+                      outcome.notes)
+    return outcome, f", {found[1]} whole ({found[2]}, ...)" if found else ""
 
 
 def train_in_torch(name):
@@ -319,19 +303,15 @@ def run_table(names, is_decoder, folder, tessera, trains):
     counts = collections.Counter()
     for name in names:
         graph = folder / f"{name}.mlir"
-        kind, text = import_model(name, is_decoder, graph)
-        if (kind == "refused") != (name in REFUSED):
+        outcome, text = import_row(name, is_decoder, graph)
+        if (outcome.kind == "refused") != (name in REFUSED):
             counts["unexpected"] += 1
-        if kind != "imported":
-            counts[kind] += 1
-            print(f"{name}: {kind}: {text[-200:]}", flush=True)
+        if outcome.kind != "imported":
+            counts[outcome.kind] += 1
+            print(f"{name}: {outcome.kind}: {outcome.reason[-200:]}", flush=True)
             continue
-        proofs = [subprocess.run([tessera, "verify", graph, "--mesh", mesh, "--strategy", strategy],
-                                 capture_output=True, text=True, check=False)
-                  for mesh, strategy in (("dp=2,tp=2", "dp,tp"), ("dp=4", "dp,zero=3"))]
-        failed = [(proof.stderr or proof.stdout).strip().splitlines()[-1]
-                  for proof in proofs if proof.returncode]
-        line = "agrees, proven on dp=2,tp=2 and zero=3"
+        failed = prove(tessera, graph)
+        line = f"agrees, {PROVEN}"
         if trains and is_decoder and not failed:
             failed = [found for found in [train(name, graph, tessera)] if found]
             line += ", trains as torch"
@@ -356,7 +336,7 @@ def main():
     warnings.simplefilter("ignore")
     import transformers
     transformers.logging.set_verbosity_error()
-    is_bad = False
+    fails = False
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or pathlib.Path(temporary)
         folder.mkdir(exist_ok=True)
@@ -365,9 +345,8 @@ def main():
             if options.table in (None, table) and names:
                 counts = run_table(names, models is DECODERS, folder, tessera, options.train)
                 print(json.dumps({"table": table, "models": len(names), **counts}), flush=True)
-                is_bad |= any(counts[kind]
-                              for kind in ("wrong", "crashed", "failed", "unexpected"))
-    return 1 if is_bad else 0
+                fails |= is_bad(counts)
+    return 1 if fails else 0
 
 
 if __name__ == "__main__":
