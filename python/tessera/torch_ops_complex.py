@@ -11,11 +11,12 @@ import torch
 
 from . import groups, torch_ops_composites
 from .errors import ImportFailure
-from .graph_text import LETTERS, Value
+from .graph_text import Value
 from .torch_complex import HANDLERS, PARTS, Complex, Parts, handles, is_complex_tensor
 from .torch_importer import HANDLERS as REAL_HANDLERS
 from .torch_importer import Importer, argument, element_of, positive
 from .torch_ops_elementwise import with_slope
+from .torch_ops_matmuls import contract
 
 # The largest size of a dimension that is transformed: its table has so many rows and columns.
 TRANSFORMED = 4096
@@ -371,14 +372,6 @@ def check_size(size: int) -> None:
     if size > TRANSFORMED:
         raise ImportFailure(f"expects Fourier transforms of at most {TRANSFORMED} elements but got "
                             f"{size}")
-
-
-def contract(importer: Importer, x: Value, dim: int, table: torch.Tensor) -> Value:
-    """A matmul of a dimension with a constant table."""
-    letters = LETTERS[2:2 + len(x.shape)]
-    before, after = letters[:dim], letters[dim + 1:]
-    constant = importer.write(table.to(torch.float64 if x.element == "f64" else torch.float32))
-    return importer.graph.einsum(f"{before}a{after}", "ab", f"{before}b{after}", x, constant)
 
 
 def transform(importer: Importer, x: tuple[Value, Value | None], dim: int, columns: int,

@@ -18,6 +18,14 @@ def finish_linear(importer: Importer, node: Any, y: Value) -> Value:
     return importer.merged(y, node.meta["val"].shape)
 
 
+def contract(importer: Importer, x: Value, dim: int, table: torch.Tensor) -> Value:
+    """A matmul of a dimension with a constant table; 16-bit floats become f32."""
+    graph, letters = importer.graph, LETTERS[2:2 + len(x.shape)]
+    before, after, x = letters[:dim], letters[dim + 1:], groups.wide(graph, x)
+    constant = importer.write(table.to(torch.float64 if x.element == "f64" else torch.float32))
+    return graph.einsum(f"{before}a{after}", "ab", f"{before}b{after}", x, constant)
+
+
 @handles("aten.linear.default")
 def convert_linear(importer: Importer, node: Any) -> Value:
     x, weight = (importer.value(item) for item in node.args[:2])

@@ -1,4 +1,4 @@
-"""Converts pools of torch, windows of its images, and resizing to the nearest element."""
+"""Converts pools of torch, windows of its images, and resizing to nearest elements or means."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from . import groups, windows
 from .errors import ImportFailure
 from .graph_text import Value
 from .torch_importer import Importer, argument, handles, place
+from .torch_ops_matmuls import contract
 from .torch_ops_shapes import pick
 from .windows import Window
 
@@ -191,3 +192,22 @@ def convert_nearest(importer: Importer, node: Any) -> Value:
         else:
             x = pick(importer, x, dim, rows)
     return x
+
+
+@handles("aten._upsample_bilinear2d_aa.default", "aten._upsample_bilinear2d_aa.vec",
+         "aten._upsample_bicubic2d_aa.default", "aten._upsample_bicubic2d_aa.vec")
+def convert_smoothed(importer: Importer, node: Any) -> Value:
+    """Means of elements around positions: a matmul along each dimension, whose table is torch's
+    result for each unit vector."""
+    x, sizes = importer.value(node.args[0]), tuple(node.meta["val"].shape[-2:])
+    first, is_aligned = len(x.shape) - 2, argument(node, 2, "align_corners")
+    if str(node.target).endswith(".vec"):
+        scales = argument(node, 3, "scale_factors") or (None, None)
+    else:
+        scales = argument(node, 3, "scales_h"), argument(node, 4, "scales_w")
+    resize = getattr(torch.ops.aten, node.target._schema.name.removeprefix("aten::")).default
+    for dim, (size, scale) in enumerate(zip(sizes, scales), first):
+        units = torch.eye(x.shape[dim], dtype=torch.float64)
+        table = resize(units[None, None], [size, len(units)], is_aligned, scale, None)[0, 0].T
+        x = contract(importer, x, dim, table)
+    return importer.graph.cast(x, importer.element_of(node))

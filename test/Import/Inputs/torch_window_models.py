@@ -69,7 +69,12 @@ RESIZED = [
     lambda x: functional.interpolate(x.flatten(2), scale_factor=1.5, mode="nearest-exact"),
     lambda x: functional.interpolate(x.flatten(2), size=80),
     lambda x: functional.pixel_shuffle(x[:, :, None].expand(2, 3, 4, 8, 9).flatten(1, 2), 2),
-    lambda x: functional.pixel_unshuffle(x[..., :8], 4)]
+    lambda x: functional.pixel_unshuffle(x[..., :8], 4),
+    lambda x: functional.interpolate(x, (5, 20), mode="bilinear", antialias=True),
+    lambda x: functional.interpolate(x, (3, 4), mode="bicubic", antialias=True),
+    lambda x: functional.interpolate(x, (4, 13), mode="bicubic", align_corners=True,
+                                     antialias=True),
+    lambda x: functional.interpolate(x, scale_factor=(0.4, 1.7), mode="bilinear", antialias=True)]
 
 
 def make_resized():
