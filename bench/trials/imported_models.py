@@ -1,15 +1,17 @@
-"""Imports models of transformers and compares them with torch.
+"""Imports models of transformers, timm and torchvision and compares them with torch.
 
-imported_models.py [NAME...] [--build DIR] [--table decoders|others] [--folder DIR] [--train]
+imported_models.py [NAME...] [--build DIR] [--table TABLE] [--folder DIR] [--train]
 
 Each model has a random config of width 64 and two layers. A decoder is imported with its loss, and
-its gradients are compared (--check); others with their last state. A graph that agrees is verified
-over dp=2,tp=2 and with zero=3 over four devices. With `--train` decoders are compiled, and three
-steps of AdamW, in which matrices decay by 0.1, must have torch's losses to 1e-5. Prints a line for
-each model: what agrees, is proven and trained, and how much of the matrices stays whole under tp,
-or the line that refuses it; then one JSON line for each table. Exit status 1 for a graph that is
-imported and does not agree, is not proven, or trains otherwise, for an import that fails without a
-line of its own, and for a refusal that is not in REFUSED, or is there and no longer happens."""
+its gradients are compared (--check); others with their last state. The table vision has the models
+of timm and torchvision of vision_models.py, for which requirements-vision.txt lists the packages;
+it is run where it or its models are named. A graph that agrees is verified over dp=2,tp=2 and with
+zero=3 over four devices. With `--train` decoders are compiled, and three steps of AdamW, in which
+matrices decay by 0.1, must have torch's losses to 1e-5. Prints a line for each model: what agrees,
+is proven and trained, and how much of the matrices stays whole under tp, or the line that refuses
+it; then one JSON line for each table. Exit status 1 for a graph that is imported and does not
+agree, is not proven, or trains otherwise, for an import that fails without a line of its own, and
+for a refusal that is not in REFUSED, or is there and no longer happens."""
 
 import argparse
 import collections
@@ -22,6 +24,7 @@ import sys
 import tempfile
 import warnings
 
+import vision_models
 from model_trials import PROVEN, ROOT, import_model, is_bad, prove
 
 # Sizes by the names that configs have; each config takes those that it knows.
@@ -190,6 +193,7 @@ OTHERS = {
 }
 # Models whose ops the importer refuses: a GELU with a gradient of its own.
 REFUSED = {"bloom"}
+TABLES = {"decoders": DECODERS, "others": OTHERS, "vision": vision_models.MODELS}
 LOSS, STATE = "loss", "last_hidden_state"
 STEPS, RATE, BETAS, EPSILON, DECAY, CLIP = 3, 1e-3, (0.9, 0.95), 1e-8, 0.1, 1.0
 TEXT = ROOT / "LICENSE"
@@ -222,6 +226,7 @@ def make(name, is_decoder):
         def forward(self, **arguments):
             return getattr(self.model(**arguments), self.result)
 
+    transformers.logging.set_verbosity_error()
     torch.manual_seed(0)
     ids = torch.zeros(2, 24, dtype=torch.long)
     kind, form, sizes = (DECODERS if is_decoder else OTHERS)[name]
@@ -247,12 +252,14 @@ for _table, _is_decoder in ((DECODERS, True), (OTHERS, False)):
             lambda name=_name, is_decoder=_is_decoder: make(name, is_decoder)
 
 
-def import_row(name, is_decoder, graph):
+def import_row(name, table, graph):
     """What becomes of a row's model, and the share of its matrices that stays whole under tp."""
-    function = f"make_{'decoder' if is_decoder else 'other'}_{name}"
+    source = f"{__file__}:make_{'decoder' if table == 'decoders' else 'other'}_{name}"
+    if table == "vision":
+        source = f"{vision_models.__file__}:make_{name}"
     options = ["--tokens", "input_ids", "--label-shift", "0", "--weights-out",
-               str(graph.with_suffix(".safetensors"))] if is_decoder else []
-    outcome = import_model(f"{__file__}:{function}", graph, options)
+               str(graph.with_suffix(".safetensors"))] if table == "decoders" else []
+    outcome = import_model(source, graph, options)
     found = re.search(r"([\d.]+ %) of the elements of matrices stay whole.* in (\S+)",
                       outcome.notes)
     return outcome, f", {found[1]} whole ({found[2]}, ...)" if found else ""
@@ -298,12 +305,12 @@ def train(name, graph, tessera):
     return None
 
 
-def run_table(names, is_decoder, folder, tessera, trains):
+def run_table(names, table, folder, tessera, trains):
     """Prints the lines of a table; returns its counts."""
     counts = collections.Counter()
     for name in names:
         graph = folder / f"{name}.mlir"
-        outcome, text = import_row(name, is_decoder, graph)
+        outcome, text = import_row(name, table, graph)
         if (outcome.kind == "refused") != (name in REFUSED):
             counts["unexpected"] += 1
         if outcome.kind != "imported":
@@ -312,7 +319,7 @@ def run_table(names, is_decoder, folder, tessera, trains):
             continue
         failed = prove(tessera, graph)
         line = f"agrees, {PROVEN}"
-        if trains and is_decoder and not failed:
+        if trains and table == "decoders" and not failed:
             failed = [found for found in [train(name, graph, tessera)] if found]
             line += ", trains as torch"
         counts["failed" if failed else "right"] += 1
@@ -324,26 +331,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--table", choices=("decoders", "others"))
+    parser.add_argument("--table", choices=[*TABLES])
     parser.add_argument("--folder", type=pathlib.Path, help="keep the graphs there")
     parser.add_argument("--train", action="store_true", help="train decoders")
     options = parser.parse_args()
-    unknown = set(options.names) - DECODERS.keys() - OTHERS.keys()
+    unknown = set(options.names).difference(*TABLES.values())
     if unknown:
         sys.exit(f"expects names of models but got {', '.join(sorted(unknown))}")
     tessera = (options.build / "bin" / "tessera").resolve()
     os.environ["TESSERA"] = str(tessera)
     warnings.simplefilter("ignore")
-    import transformers
-    transformers.logging.set_verbosity_error()
     fails = False
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or pathlib.Path(temporary)
         folder.mkdir(exist_ok=True)
-        for table, models in (("decoders", DECODERS), ("others", OTHERS)):
-            names = [name for name in models if not options.names or name in options.names]
-            if options.table in (None, table) and names:
-                counts = run_table(names, models is DECODERS, folder, tessera, options.train)
+        for table, models in TABLES.items():
+            names = [name for name in options.names or models if name in models]
+            is_asked = table != "vision" or options.names
+            if (options.table == table or options.table is None and is_asked) and names:
+                counts = run_table(names, table, folder, tessera, options.train)
                 print(json.dumps({"table": table, "models": len(names), **counts}), flush=True)
                 fails |= is_bad(counts)
     return 1 if fails else 0
