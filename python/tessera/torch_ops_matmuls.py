@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import string
 from typing import Any, NamedTuple, Sequence
 
@@ -10,8 +11,14 @@ import torch
 
 from . import groups
 from .errors import ImportFailure
-from .graph_text import LETTERS, Graph, Value
-from .torch_importer import Importer, argument, handles, place
+from .graph_text import LETTERS, Graph, Value, regroup
+from .torch_importer import IDENTITIES, Importer, argument, handles, place, positive
+
+
+# Ops whose result has the dimensions of their first operand.
+KEEPS_DIMENSIONS = IDENTITIES | {"aten.slice.Tensor", "aten.mul.Tensor", "aten.to.dtype",
+                                 "aten.type_as.default", "aten.split.Tensor", "aten.chunk.default",
+                                 "aten.split_with_sizes.default"}
 
 
 def finish_linear(importer: Importer, node: Any, y: Value) -> Value:
@@ -180,7 +187,8 @@ def sum_out(graph: Graph, term: Term, needed: str) -> Term:
 
 @handles("aten.scaled_dot_product_attention.default")
 def convert_attention(importer: Importer, node: Any) -> Value:
-    """Attention of [.., head, position, dim]; without a dimension of heads there is one head."""
+    """Attention of [.., head, position, dim]; without a dimension of heads there is one head. The
+    heads of five dimensions or more are those that a weight makes."""
     if argument(node, 4, "dropout_p", 0.0):
         raise ImportFailure(f"{place(node)}: expects attention without dropout")
     values, graph = [importer.value(item) for item in node.args[:3]], importer.graph
@@ -188,7 +196,9 @@ def convert_attention(importer: Importer, node: Any) -> Value:
     if len(leading) > 1 or len({len(value.shape) for value in values}) > 1:
         raise ImportFailure("expects attention whose queries, keys and values have the same "
                             "leading dimensions; expand them before")
-    if len(values[0].shape) != 4:
+    order = order_of(node)
+    if len(order) != 4:
+        values = [graph.transpose(value, order) for value in values]
         values = [graph.reshape(value, four_dimensions(value.shape)) for value in values]
     q, k, v = values
     scale = argument(node, 6, "scale")
@@ -200,16 +210,63 @@ def convert_attention(importer: Importer, node: Any) -> Value:
                                       k.shape[2], is_causal)
     if visibility.has_mask:
         shown = importer.value(mask)
-        if len(node.meta["val"].shape) != 4 and len(shown.shape) > 2:
+        if len(order) != 4 and len(shown.shape) > 2:
             shown = graph.expand(shown, [*node.meta["val"].shape[:-1], k.shape[2]])
+            shown = graph.transpose(shown, order)
             shown = graph.reshape(shown, four_dimensions(shown.shape))
         mixed = groups.masked_attention(graph, q, k, v, scale, shown, visibility)
-        return graph.reshape(mixed, node.meta["val"].shape)
+        return reordered(graph, mixed, order, node.meta["val"].shape)
     k, v = (importer.repeated.get(x, x) for x in (k, v))
     if k.shape[1] != v.shape[1]:
         k, v = values[1:]
     mixed = groups.grouped_attention(graph, q, k, v, scale, visibility.is_causal)
-    return graph.reshape(mixed, node.meta["val"].shape)
+    return reordered(graph, mixed, order, node.meta["val"].shape)
+
+
+def reordered(graph: Graph, x: Value, order: Sequence[int], shape: Sequence[int]) -> Value:
+    """A value of that shape, whose dimensions come in an order in x, some of them merged."""
+    apart = graph.reshape(x, [shape[dim] for dim in order])
+    return graph.transpose(apart, [order.index(dim) for dim in range(len(order))])
+
+
+def order_of(node: Any) -> list[int]:
+    """The dimensions of an attention's operands with the heads before the last two."""
+    rank = node.meta["val"].dim()
+    heads = next((found for found in map(find_heads, node.args[1:3]) if found is not None),
+                 rank - 3) if rank > 4 else rank - 3
+    others = [dim for dim in range(rank - 2) if dim != heads]
+    return [*others, *([heads] if rank > 2 else []), rank - 2, rank - 1]
+
+
+def find_heads(node: Any) -> int | None:
+    """The dimension, before the last two, that a reshape split from the last dimension of another
+    value, such as a linear layer's result; none if there is none."""
+    # The dimensions of the current node that are those of the first one.
+    dims = dict(enumerate(range(node.meta["val"].dim() - 2)))
+    while node.op == "call_function" and isinstance(node.args[0], torch.fx.Node):
+        name, source = str(node.target), node.args[0]
+        if node.target is operator.getitem:
+            node, name = source, str(source.target)
+            source = node.args[0]
+        if name in ("aten.view.default", "aten.reshape.default"):
+            left, right, _ = regroup(source.meta["val"].shape, node.meta["val"].shape)
+            split = next(after for before, after in zip(left, right)
+                         if source.meta["val"].dim() - 1 in before)
+            return next((dim for dim, now in dims.items() if now in split), None)
+        rank = source.meta["val"].dim()
+        order = list(range(rank))
+        if name == "aten.permute.default":
+            order = [positive(dim, rank) for dim in node.args[1]]
+        elif name == "aten.transpose.int":
+            a, b = node.args[1:3]
+            order[a], order[b] = order[b], order[a]
+        elif name in ("aten.select.int", "aten.unbind.int"):
+            order.pop(positive(argument(node, 1, "dim", 0), rank))
+        elif name not in KEEPS_DIMENSIONS or name == "aten.mul.Tensor" and \
+                source.meta["val"].shape != node.meta["val"].shape:
+            return None
+        dims, node = {dim: order[now] for dim, now in dims.items()}, source
+    return None
 
 
 def four_dimensions(shape: Sequence[int]) -> list[int]:
