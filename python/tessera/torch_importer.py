@@ -82,8 +82,9 @@ class Importer(Walk):
         """A real value of the source, or one of the graph itself."""
         found = item if isinstance(item, Value) else self.found(item)
         if isinstance(found, Complex):
-            raise ImportFailure(f"{place(item)}: expects real numbers but got complex ones; write "
-                                "real and imaginary parts as two tensors (torch.view_as_real)")
+            where = f"{place(item)}: " if isinstance(item, torch.fx.Node) else ""
+            raise ImportFailure(f"{where}expects real numbers but got complex ones; write real and "
+                                "imaginary parts as two tensors (torch.view_as_real)")
         return found
 
     def found(self, item: Any) -> Any:
