@@ -2,9 +2,9 @@
 
 jax_models.py [NAME...] [--build DIR] [--folder DIR]
 
-Each model is one of jax_frameworks/, written as users of its framework write it, of width 64 and two
-layers; requirements-jax.txt lists the frameworks. Loss and gradients must be JAX's to 1e-5 (--check),
-the graph is verified over dp=2,tp=2 and with zero=3 over four devices, and under tp=4 at most 10 %
+Each model is one of jax_frameworks/, written as users of its framework write it, of width 64 and
+two layers; requirements-jax.txt lists the frameworks. Loss and gradients must be JAX's to 1e-5
+(--check), the graph is verified over dp=2,tp=2 and with zero=3 over four devices, and under tp=4 at most 10 %
 of the elements of the weights of matmuls may stay whole, except in CONVNETS. Prints a line for
 each model: differences, proofs and this share, or the line that refuses it; then one JSON line.
 Exit status 1 for a graph that is imported and does not agree, is not proven or stays whole, for an
@@ -25,16 +25,17 @@ import tempfile
 from model_trials import PROVEN, ROOT, import_model, is_bad, prove, run
 
 FRAMEWORKS = {
-    "linen": ("gpt", "padded_gpt", "one_hot_gpt", "scanned_gpt", "llama", "encoder", "translator",
-              "vit", "convnet", "batch_norm", "batch_norm_in_training", "dropout_in_training"),
+    "linen": ("gpt", "padded_gpt", "shifted_gpt", "one_hot_gpt", "scanned_gpt", "llama", "encoder",
+              "translator", "vit", "convnet", "batch_norm", "batch_norm_in_training",
+              "dropout_in_training"),
     "nnx": ("decoder", "scanned_gpt", "llama", "vit"),
     "equinox": ("gpt", "rotary_gpt", "mixer", "convnet"),
     "haiku": ("transformer", "causal_transformer", "layer_stack", "mlp_tokens", "resnet"),
 }
 MODELS = [f"{framework}_{name}" for framework, names in FRAMEWORKS.items() for name in names]
 # Models whose float inputs are images.
-IMAGES = {"linen_vit", "linen_convnet", "linen_batch_norm", "linen_batch_norm_in_training", "nnx_vit",
-          "equinox_mixer", "equinox_convnet", "haiku_resnet"}
+IMAGES = {"linen_vit", "linen_convnet", "linen_batch_norm", "linen_batch_norm_in_training",
+          "nnx_vit", "equinox_mixer", "equinox_convnet", "haiku_resnet"}
 # Models that write statistics, and random numbers.
 REFUSED = {"linen_batch_norm_in_training", "linen_dropout_in_training"}
 # Models whose only matmul is the classifier.

@@ -83,6 +83,35 @@ def check_gradients(closed: Any) -> None:
          source_of(closed))
 
 
+def check_state(closed: Any, arguments: Sequence[Any], result: Any) -> None:
+    """Fails if a function returns, next to a loss, new values of arguments that the loss does not
+    depend on, such as the moments of a batch norm: a training step would not keep them. A function
+    that returns values for the loss's own arguments, gradients or a step's parameters, passes."""
+    import jax
+    from jax.interpreters import partial_eval
+    is_loss = [var.aval.shape == () and is_float(var.aval.dtype) for var in closed.jaxpr.outvars]
+    if not any(is_loss) or all(is_loss):
+        return
+    in_loss = partial_eval.dce_jaxpr(closed.jaxpr, is_loss)[1]
+    paths = [path for path, _ in jax.tree_util.tree_flatten_with_path(tuple(arguments))[0]]
+    returned = jax.tree_util.tree_flatten_with_path(result)[0]
+    written = [(path, is_used) for path, argument, is_used in zip(paths, closed.in_avals, in_loss)
+               for own, value in returned if is_new_value(path, argument, own, value)]
+    if written and not any(is_used for _, is_used in written):
+        raise ImportFailure(
+            f"{source_of(closed)}: expects a loss without new values of arguments but got "
+            f"{jax.tree_util.keystr(written[0][0][1:])}: batch norms take given statistics, as by "
+            "use_running_average=True")
+
+
+def is_new_value(path: Sequence[Any], argument: Any, own: Sequence[Any], value: Any) -> bool:
+    """True if a result has the type of an argument, and its path ends like the argument's. The
+    first keys are the argument and the element of the result."""
+    count = min(len(path), len(own)) - 1
+    return (count > 0 and is_float(value.dtype) and tuple(path[-count:]) == tuple(own[-count:])
+            and (argument.shape, argument.dtype) == (value.shape, value.dtype))
+
+
 def walk(jaxpr: Any, inputs: Sequence[Origin], outer: str) -> list[Origin]:
     """The origins of a jaxpr's results, given those of its inputs."""
     known: dict[Any, Origin] = dict(zip(jaxpr.invars, inputs))

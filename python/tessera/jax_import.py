@@ -12,8 +12,8 @@ import tempfile
 from typing import Any, Callable, Iterator, NoReturn, Sequence
 
 from .errors import ImportFailure, find_line, first_line
-from .jax_gradients import (check_devices, check_gradients, check_ops, has_own_bounds,
-                            source_of)
+from .jax_gradients import (check_devices, check_gradients, check_ops, check_state,
+                            has_own_bounds, source_of)
 
 BYTECODE = b"ML\xefR"
 
@@ -134,6 +134,7 @@ def read_function(function: Callable[..., Any], arguments: Sequence[Any]) -> str
             check_devices(arguments, source_of(closed))
             check_ops(closed)
             check_gradients(closed)
+            check_state(closed, arguments, result)
             whole = jax_experts.raise_experts(function, closed, result)
             lowered = jax.jit(whole, keep_unused=True).lower(*arguments)
             return print_generic(lowered.compiler_ir("stablehlo"))

@@ -200,15 +200,16 @@ def llama():
 
 
 class Translator(nn.Module):
-    """An encoder with a decoder that attends to it."""
+    """An encoder with a decoder that attends to it, and whose tokens are one later."""
 
     @nn.compact
     def __call__(self, tokens):
         embed = nn.Embed(VOCAB, WIDTH)
-        source = embed(tokens[:, ::-1])
+        source = embed(tokens)
         for _ in range(LAYERS):
             source = DecoderBlock()(source, None)
-        x, mask = embed(tokens), nn.make_causal_mask(tokens)
+        shifted = jnp.pad(tokens, ((0, 0), (1, 0)))[:, :-1]
+        x, mask = embed(shifted), nn.make_causal_mask(tokens)
         for _ in range(LAYERS):
             h = nn.LayerNorm()(x)
             x = x + nn.MultiHeadDotProductAttention(num_heads=HEADS)(h, mask=mask)
@@ -220,6 +221,22 @@ class Translator(nn.Module):
 
 def translator():
     return with_loss(Translator(), IDS, IDS)
+
+
+class ShiftedGPT(nn.Module):
+    """A decoder that shifts its tokens to the right itself."""
+
+    @nn.compact
+    def __call__(self, tokens):
+        x = nn.Embed(VOCAB, WIDTH)(jnp.pad(tokens, ((0, 0), (1, 0)))[:, :-1])
+        mask = nn.make_causal_mask(tokens)
+        for _ in range(LAYERS):
+            x = DecoderBlock()(x, mask)
+        return nn.Dense(VOCAB)(nn.LayerNorm()(x))
+
+
+def shifted_gpt():
+    return with_loss(ShiftedGPT(), IDS, IDS)
 
 
 class OneHotGPT(nn.Module):

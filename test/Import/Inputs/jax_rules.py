@@ -58,6 +58,32 @@ def stopped_inside():
     return lambda w: jnp.linalg.inv(w).sum(), shape(4, 4)
 
 
+def with_moments(w, moments, x):
+    """A loss by the moments of a batch, and the moving ones."""
+    mean = x.mean(0)
+    new = {"mean": 0.9 * moments["norm"]["mean"] + 0.1 * mean}
+    return jnp.square((x - mean) * w["norm"]["scale"]).mean(), {"norm": new}
+
+
+MOMENTS = {"norm": {"scale": shape(4)}}, {"norm": {"mean": shape(4)}}, shape(8, 4)
+
+
+def moments():
+    return with_moments, *MOMENTS
+
+
+def named_moments():
+    def losses(w, moments, x):
+        loss, new = with_moments(w, moments, x)
+        return {"batch_stats": new, "loss": loss}
+    return losses, *MOMENTS
+
+
+def gradients():
+    """Results of a loss, of gradients and of moments: no loss to train on."""
+    return jax.value_and_grad(with_moments, has_aux=True), *MOMENTS
+
+
 # Other functions that are rejected.
 
 
