@@ -58,8 +58,9 @@ def read(source: str, parameters: Sequence[str], constants: Sequence[str]) -> So
     function, examples = load_function(pathlib.Path(path), name)
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(function, torch.nn.Module):
-        return Source(jax_import.read_function(function, examples.positional), function=function,
-                      examples=examples)
+        function, arguments = jax_import.hold_constants(function, examples.positional)
+        return Source(jax_import.read_function(function, arguments), function=function,
+                      examples=Examples(arguments))
     from . import torch_import
     text, weights, note = torch_import.read_module(function, examples)
     return Source(text, module=function, examples=examples, weights=weights, note=note)

@@ -6,6 +6,7 @@ converts the ops."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pathlib
 import tempfile
@@ -114,6 +115,38 @@ def chosen_bounds() -> Iterator[None]:
     finally:
         for function, ops in own.items():
             function.fun = ops
+
+
+def hold_constants(function: Callable[..., Any], arguments: Sequence[Any]
+                   ) -> tuple[Callable[..., Any], list[Any]]:
+    """A function of the arrays of its arguments. A tree with leaves that jax does not trace
+    (functions, strings) or with booleans, such as a module of equinox, has its arrays alone as an
+    argument; its other leaves, numbers too, are constants."""
+    import jax
+    flat = [jax.tree_util.tree_flatten(argument) for argument in arguments]
+    is_held = [not jax.tree_util.treedef_is_leaf(tree) and any(map(is_constant, leaves))
+               for leaves, tree in flat]
+    if not any(is_held):
+        return function, list(arguments)
+
+    @functools.wraps(function)
+    def of_arrays(*given: Any) -> Any:
+        whole = list(given)
+        for i, (leaves, tree) in enumerate(flat):
+            if is_held[i]:
+                arrays = iter(jax.tree_util.tree_leaves(given[i]))
+                whole[i] = tree.unflatten(next(arrays) if hasattr(leaf, "dtype") else leaf
+                                          for leaf in leaves)
+        return function(*whole)
+    return of_arrays, [tree.unflatten(leaf if hasattr(leaf, "dtype") else None for leaf in leaves)
+                       if held else argument
+                       for argument, (leaves, tree), held in zip(arguments, flat, is_held)]
+
+
+def is_constant(leaf: Any) -> bool:
+    """True for a leaf of a tree that is no number and no array."""
+    return isinstance(leaf, bool) or not (hasattr(leaf, "dtype")
+                                          or isinstance(leaf, (int, float, complex)))
 
 
 def read_function(function: Callable[..., Any], arguments: Sequence[Any]) -> str:

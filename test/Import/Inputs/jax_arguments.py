@@ -1,6 +1,9 @@
 """JAX functions whose `make...` return example arguments in each form, and in forms that are
 errors."""
 
+import dataclasses
+from typing import Callable
+
 import jax
 import jax.numpy as jnp
 
@@ -35,6 +38,25 @@ def make_tree():
 
 def make_pair():
     return tree, (W, W)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Module:
+    """A module as in equinox, with a function and settings among its leaves."""
+    weight: jax.Array
+    activation: Callable
+    is_scaled: bool
+    scale: float
+
+    def __call__(self, x):
+        y = self.activation(x @ self.weight)
+        return self.scale * y if self.is_scaled else y
+
+
+def make_module():
+    module = Module(jax.ShapeDtypeStruct((4, 4), "float32"), jnp.tanh, True, 3.0)
+    return lambda model, x: model["layer"](x).sum(), {"layer": module}, X
 
 
 def make_missing():
