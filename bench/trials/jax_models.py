@@ -4,12 +4,12 @@ jax_models.py [NAME...] [--build DIR] [--folder DIR]
 
 Each model is one of jax_frameworks/, written as users of its framework write it, of width 64 and
 two layers; requirements-jax.txt lists the frameworks. Loss and gradients must be JAX's to 1e-5
-(--check), the graph is verified over dp=2,tp=2 and with zero=3 over four devices, and under tp=4 at most 10 %
-of the elements of the weights of matmuls may stay whole, except in CONVNETS. Prints a line for
-each model: differences, proofs and this share, or the line that refuses it; then one JSON line.
-Exit status 1 for a graph that is imported and does not agree, is not proven or stays whole, for an
-import that fails without a line of its own, and for a refusal that is not in REFUSED, or is there
-and no longer happens."""
+(--check). The graph is verified over dp=2,tp=2 and with zero=3 over four devices, and under tp=4
+at most 10 % of the elements of the weights of matmuls may stay whole, except in CONVNETS. Prints a
+line for each model: differences, proofs and this share, or the line that refuses it; then one JSON
+line. Exit status 1 for a graph that is imported and does not agree, is not proven or stays whole,
+for an import that fails without a line of its own, and for a refusal that is not in REFUSED, or is
+there and no longer happens."""
 
 import argparse
 import collections
@@ -58,8 +58,10 @@ for _name in MODELS:
 def read_matmul_weights(text):
     """The names of a graph's parameters that are read by a matmul."""
     names = dict(re.findall(r"(%arg\d+): [^%]*?nn\.param = \"([^\"]*)\"", text))
+    for cast, operand in re.findall(r"(%\w+) = arith\.truncf (%arg\d+) :", text):
+        names[cast] = names.get(operand)
     operands = re.findall(r"nn\.einsum \"[^\"]*\" (%\w+), (%\w+)", text)
-    return {names[operand] for pair in operands for operand in pair if operand in names}
+    return {names[operand] for pair in operands for operand in pair if names.get(operand)}
 
 
 def measure_whole(tessera, graph):
@@ -81,11 +83,11 @@ def measure_whole(tessera, graph):
 
 def judge(name, tessera, graph, printed):
     """The failures of an imported model, and its figures."""
-    differences = re.findall(r"(loss|gradients) agrees? \(([^ ),]+)", printed)
+    differences = re.findall(r"(loss|gradients) agrees? \((\d[^ ),]*)", printed)
+    if [kind for kind, _ in differences] != ["loss", "gradients"]:
+        return ["expects a loss and gradients that are finite"], ""
     failures = [f"expects {kind} within {TOLERANCE} but got {found}"
                 for kind, found in differences if not float(found) <= TOLERANCE]
-    if [kind for kind, _ in differences] != ["loss", "gradients"]:
-        failures.append("expects a loss and gradients")
     failures += prove(tessera, graph)
     figures = [*(f"{kind} {found}" for kind, found in differences), PROVEN]
     if name not in CONVNETS:

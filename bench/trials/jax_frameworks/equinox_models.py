@@ -9,10 +9,8 @@ from jax_frameworks.settings import (CLASS, CLASSES, FFN, HEADS, IDS, IMAGE, IMA
 
 
 def with_loss(make, inputs, labels):
-    arrays, rest = eqx.partition(eqx.filter_eval_shape(make, jax.random.key(0)),
-                                 lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
-    return make_loss(lambda arrays, x: jax.vmap(eqx.combine(arrays, rest))(x), arrays, inputs,
-                     labels)
+    return make_loss(lambda model, x: jax.vmap(model)(x),
+                     eqx.filter_eval_shape(make, jax.random.key(0)), inputs, labels)
 
 
 class Block(eqx.Module):
