@@ -4,8 +4,8 @@ import equinox as eqx
 import jax
 from jax import numpy as jnp
 
-from jax_frameworks.settings import (CLASS, CLASSES, FFN, HEADS, IDS, IMAGE, IMAGES, LAYERS, PATCH,
-                                     SEQ, VOCAB, WIDTH, make_loss)
+from jax_frameworks.settings import (CLASS, CLASSES, FFN, HEADS, IMAGE, IMAGES, LABELS, LAYERS,
+                                     PATCH, SEQ, TOKENS, VOCAB, WIDTH, make_loss)
 
 
 def with_loss(make, inputs, labels):
@@ -55,7 +55,7 @@ class GPT(eqx.Module):
 
 
 def gpt():
-    return with_loss(GPT, IDS, IDS)
+    return with_loss(GPT, TOKENS, LABELS)
 
 
 class RotaryGPT(eqx.Module):
@@ -89,7 +89,7 @@ class RotaryGPT(eqx.Module):
 
 
 def rotary_gpt():
-    return with_loss(RotaryGPT, IDS, IDS)
+    return with_loss(RotaryGPT, TOKENS, LABELS)
 
 
 class MixerBlock(eqx.Module):

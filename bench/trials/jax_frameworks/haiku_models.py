@@ -5,8 +5,8 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from jax_frameworks.settings import (CLASS, CLASSES, HEADS, IDS, IMAGES, LAYERS, PAD, SEQ,
-                                     VOCAB, WIDTH, make_loss, masked_loss, mean_loss)
+from jax_frameworks.settings import (CLASS, CLASSES, HEADS, IMAGES, LABELS, LAYERS, PAD, SEQ,
+                                     TOKENS, VOCAB, WIDTH, make_loss, masked_loss, mean_loss)
 
 
 def with_loss(forward, inputs, labels, loss=mean_loss):
@@ -43,7 +43,7 @@ def transformer():
         positions = hk.get_parameter("positional_embeddings", [SEQ, WIDTH],
                                      init=hk.initializers.TruncatedNormal(stddev=0.02))
         return hk.Linear(VOCAB)(Transformer()(embedding(tokens) + positions, mask))
-    return with_loss(forward, IDS, IDS, masked_loss)
+    return with_loss(forward, TOKENS, LABELS, masked_loss)
 
 
 def causal_transformer():
@@ -52,7 +52,20 @@ def causal_transformer():
         table = hk.Embed(VOCAB, WIDTH, lookup_style="ONE_HOT")
         mask = jnp.tril(jnp.ones((1, 1, SEQ, SEQ)))
         return Transformer()(table(tokens), mask) @ table.embeddings.T
-    return with_loss(forward, IDS, IDS)
+    return with_loss(forward, TOKENS, LABELS)
+
+
+def one_hot_transformer():
+    """One whose loss is a sum over one-hot labels, of those that are no padding."""
+    def forward(tokens):
+        mask = jnp.tril(jnp.ones((1, 1, SEQ, SEQ)))
+        return hk.Linear(VOCAB)(Transformer()(hk.Embed(VOCAB, WIDTH)(tokens), mask))
+
+    def loss(logits, labels):
+        picked = (jax.nn.one_hot(labels, VOCAB) * jax.nn.log_softmax(logits)).sum(axis=-1)
+        mask = labels > PAD
+        return -(picked * mask).sum() / mask.sum()
+    return with_loss(forward, TOKENS, LABELS, loss)
 
 
 class Block(hk.Module):
@@ -86,7 +99,7 @@ def mlp_tokens():
         x = x + hk.Conv1D(WIDTH, 4, padding="VALID", feature_group_count=WIDTH)(h)
         x = x + hk.nets.MLP([2 * WIDTH, WIDTH], activation=jax.nn.silu)(hk.RMSNorm(-1)(x))
         return hk.Linear(VOCAB)(x)
-    return with_loss(forward, IDS, IDS)
+    return with_loss(forward, TOKENS, LABELS)
 
 
 def layer_stack():
@@ -101,4 +114,4 @@ def layer_stack():
                                           model_size=WIDTH)(h, h, h, mask=mask)
             return x + hk.Linear(WIDTH)(jax.nn.gelu(hk.Linear(2 * WIDTH)(layer_norm(x))))
         return hk.Linear(VOCAB)(layer(x))
-    return with_loss(forward, IDS, IDS)
+    return with_loss(forward, TOKENS, LABELS)

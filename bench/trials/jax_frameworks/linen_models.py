@@ -6,8 +6,8 @@ import flax.linen as nn
 import jax
 from jax import numpy as jnp
 
-from jax_frameworks.settings import (BATCH, CLASS, CLASSES, FFN, HEADS, IDS, IMAGES, LAYERS, PAD,
-                                     PATCH, SEQ, VOCAB, WIDTH, make_loss, masked_loss,
+from jax_frameworks.settings import (BATCH, CLASS, CLASSES, FFN, HEADS, IMAGES, LABELS, LAYERS, PAD,
+                                     PATCH, SEQ, TOKENS, VOCAB, WIDTH, make_loss, masked_loss,
                                      mean_loss, one_hot_loss, rotate)
 
 
@@ -46,7 +46,7 @@ class GPT(nn.Module):
 
 
 def gpt():
-    return with_loss(GPT(), IDS, IDS)
+    return with_loss(GPT(), TOKENS, LABELS)
 
 
 class PaddedGPT(nn.Module):
@@ -64,7 +64,7 @@ class PaddedGPT(nn.Module):
 
 
 def padded_gpt():
-    return with_loss(PaddedGPT(), IDS, IDS, masked_loss)
+    return with_loss(PaddedGPT(), TOKENS, LABELS, masked_loss)
 
 
 class EncoderBlock(nn.Module):
@@ -93,7 +93,7 @@ class Encoder(nn.Module):
 
 
 def encoder():
-    return with_loss(Encoder(), IDS, IDS, masked_loss)
+    return with_loss(Encoder(), TOKENS, LABELS, masked_loss)
 
 
 class ViT(nn.Module):
@@ -164,7 +164,7 @@ class ScannedGPT(nn.Module):
 
 
 def scanned_gpt():
-    return with_loss(ScannedGPT(), IDS, IDS)
+    return with_loss(ScannedGPT(), TOKENS, LABELS)
 
 
 class LlamaAttention(nn.Module):
@@ -196,7 +196,7 @@ class Llama(nn.Module):
 
 
 def llama():
-    return with_loss(Llama(), IDS, IDS)
+    return with_loss(Llama(), TOKENS, LABELS)
 
 
 class Translator(nn.Module):
@@ -220,7 +220,7 @@ class Translator(nn.Module):
 
 
 def translator():
-    return with_loss(Translator(), IDS, IDS)
+    return with_loss(Translator(), TOKENS, LABELS)
 
 
 class ShiftedGPT(nn.Module):
@@ -236,7 +236,7 @@ class ShiftedGPT(nn.Module):
 
 
 def shifted_gpt():
-    return with_loss(ShiftedGPT(), IDS, IDS)
+    return with_loss(ShiftedGPT(), TOKENS, LABELS)
 
 
 class OneHotGPT(nn.Module):
@@ -251,7 +251,7 @@ class OneHotGPT(nn.Module):
 
 
 def one_hot_gpt():
-    return with_loss(OneHotGPT(), IDS, IDS, one_hot_loss)
+    return with_loss(OneHotGPT(), TOKENS, LABELS, one_hot_loss)
 
 
 class BatchNormNet(nn.Module):
@@ -288,7 +288,7 @@ def batch_norm_in_training():
 def dropout_in_training():
     model = nn.Sequential([nn.Embed(VOCAB, WIDTH), nn.Dropout(0.1, deterministic=False),
                            nn.Dense(VOCAB)])
-    parameters = jax.eval_shape(model.init, jax.random.key(0), IDS)["params"]
+    parameters = jax.eval_shape(model.init, jax.random.key(0), TOKENS)["params"]
     rngs = {"dropout": jax.random.key(1)}
     return make_loss(lambda params, x: model.apply({"params": params}, x, rngs=rngs), parameters,
-                     IDS, IDS)
+                     TOKENS, LABELS)

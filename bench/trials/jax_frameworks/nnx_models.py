@@ -6,8 +6,8 @@ import jax
 from flax import nnx
 from jax import numpy as jnp
 
-from jax_frameworks.settings import (CLASS, CLASSES, FFN, HEADS, IDS, IMAGES, LAYERS, PATCH, SEQ,
-                                     VOCAB, WIDTH, make_loss, rotate_neighbours)
+from jax_frameworks.settings import (CLASS, CLASSES, FFN, HEADS, IMAGES, LABELS, LAYERS, PATCH, SEQ,
+                                     TOKENS, VOCAB, WIDTH, make_loss, rotate_neighbours)
 
 
 def with_loss(make, inputs, labels):
@@ -45,7 +45,7 @@ class Decoder(nnx.Module):
 
 
 def decoder():
-    return with_loss(Decoder, IDS, IDS)
+    return with_loss(Decoder, TOKENS, LABELS)
 
 
 class ViT(nnx.Module):
@@ -104,7 +104,7 @@ class Llama(nnx.Module):
 
 
 def llama():
-    return with_loss(Llama, IDS, IDS)
+    return with_loss(Llama, TOKENS, LABELS)
 
 
 class ScannedGPT(nnx.Module):
@@ -129,4 +129,4 @@ class ScannedGPT(nnx.Module):
 
 
 def scanned_gpt():
-    return with_loss(ScannedGPT, IDS, IDS)
+    return with_loss(ScannedGPT, TOKENS, LABELS)

@@ -1,15 +1,22 @@
 """Sizes and losses of the models of all frameworks."""
 
 import jax
+import numpy
 import optax
 from jax import numpy as jnp
 
 BATCH, SEQ, VOCAB, WIDTH, HEADS, FFN, LAYERS = 4, 24, 67, 64, 4, 128, 2
 IMAGE, PATCH, CHANNELS, CLASSES = 32, 8, 3, 10
 PAD = 0
-IDS = jax.ShapeDtypeStruct((BATCH, SEQ), jnp.int32)
 IMAGES = jax.ShapeDtypeStruct((BATCH, IMAGE, IMAGE, CHANNELS), jnp.float32)
-CLASS = jax.ShapeDtypeStruct((BATCH,), jnp.int32)
+
+
+def draw(seed, limit, *sizes):
+    return numpy.random.default_rng(seed).integers(limit, size=sizes, dtype=numpy.int32)
+
+
+TOKENS, LABELS = draw(0, VOCAB, BATCH, SEQ), draw(1, VOCAB, BATCH, SEQ)
+CLASS = draw(2, CLASSES, BATCH)
 
 
 def mean_loss(logits, labels):
