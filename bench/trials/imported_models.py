@@ -256,7 +256,7 @@ for _table, _is_decoder in ((DECODERS, True), (OTHERS, False)):
 
 
 def import_row(name, table, graph):
-    """What becomes of a row's model, and the share of its matrices that stays whole under tp."""
+    """The outcome of a row's model, and the share of its matrices that stays whole under tp."""
     source = f"{__file__}:make_{'decoder' if table == 'decoders' else 'other'}_{name}"
     if table == "vision":
         source = f"{vision_models.__file__}:make_{name}"
