@@ -29,12 +29,18 @@ void CrossEntropyOp::nameDims(DimNamer name) {
   name(getLogits(), getLogits().getType().getRank() - 1, "vocab");
 }
 
+/// Whether ids are elements of an argument, possibly next to others.
+static bool areInputs(Value ids) {
+  Operation *op = ids.getDefiningOp();
+  return !op || (isa<TransposeOp, BroadcastOp, tensor::ConcatOp,
+                     tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+                     tensor::CollapseShapeOp>(op) &&
+                 llvm::any_of(op->getOperands(), areInputs));
+}
+
 /// Input ids are tokens, in any order; computed ids are positions.
 void EmbeddingOp::nameDims(DimNamer name) {
-  Value source = getIds();
-  while (auto transpose = source.getDefiningOp<TransposeOp>())
-    source = transpose.getX();
-  bool isInput = isa<BlockArgument>(source);
+  bool isInput = areInputs(getIds());
   nameFirst(name, getTable(), {isInput ? "vocab" : "positions", "embed"});
   if (isa<BlockArgument>(getIds()) && getIds().getType().getRank() == 2)
     nameFirst(name, getIds(), {"batch", "seq"});

@@ -8,10 +8,10 @@
 // stride. If the operand and the indices share dimensions, it is a
 // take_along_axis, whose rows are the indexed dimensions.
 //
-// An index that is an input is assumed to be in range, which the argument's
-// range states, and one that an nn.top_k chose is in range: JAX's wrapping of
-// negative ones is dropped. Other indices are clamped to the range, as gather
-// does.
+// An index that is an input, also shifted by constants in range, is assumed to
+// be in range, which the argument's range states, and one that an nn.top_k
+// chose is in range: JAX's wrapping of negative ones is dropped. Other indices
+// are clamped to the range, as gather does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,17 +86,24 @@ static FailureOr<GatherDims> readDims(OpConversion &c) {
 // Indices that are inputs
 //===----------------------------------------------------------------------===//
 
-/// The argument that `x` equals up to casts and reshapes; null for computed
-/// numbers.
-static Value findInput(Value x) {
-  while (Operation *op = x.getDefiningOp()) {
-    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             tensor::ExtractSliceOp, nn::BroadcastOp, nn::TransposeOp,
-             arith::ExtSIOp, arith::TruncIOp>(op))
-      return {};
-    x = op->getOperand(0);
+/// Collects the arguments whose elements `x` has, next to constants in
+/// [0, size), up to casts. False for computed numbers.
+static bool findInputs(Value x, int64_t size, SmallVectorImpl<Value> &inputs) {
+  Operation *op = x.getDefiningOp();
+  if (!op) {
+    inputs.push_back(x);
+    return true;
   }
-  return x;
+  if (isInRange(x, size))
+    return true;
+  if (isa<tensor::ConcatOp>(op))
+    return llvm::all_of(op->getOperands(), [&](Value part) {
+      return findInputs(part, size, inputs);
+    });
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp, nn::BroadcastOp, nn::TransposeOp,
+             arith::ExtSIOp, arith::TruncIOp>(op) &&
+         findInputs(op->getOperand(0), size, inputs);
 }
 
 /// Whether `x` are positions in a dimension of at most `size` elements.
@@ -113,18 +120,21 @@ static void unwrap(OpConversion &c, Coordinate &coordinate) {
   int64_t size = coordinate.size;
   Value source = matchWrap(core, size);
   Value plain = source ? source : core;
-  Value input = findInput(plain);
+  SmallVector<Value> inputs;
+  bool isInput = findInputs(plain, size, inputs) && !inputs.empty();
   if (isInRange(index, size))
     coordinate.wrapped = core;
-  if (!input && !isChoice(plain, size))
+  if (!isInput && !isChoice(plain, size))
     return;
   coordinate.wrapped = core;
   coordinate.start = c.b.reshape(plain, c.b.typeOf(index).getShape());
-  if (!input)
+  if (!isInput)
     return;
-  auto [vocabulary, isNew] = c.converter.vocabularies.insert({input, size});
-  if (!isNew)
-    vocabulary->second = std::min(vocabulary->second, size);
+  for (Value input : inputs) {
+    auto [vocabulary, isNew] = c.converter.vocabularies.insert({input, size});
+    if (!isNew)
+      vocabulary->second = std::min(vocabulary->second, size);
+  }
 }
 
 //===----------------------------------------------------------------------===//
