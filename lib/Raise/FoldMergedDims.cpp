@@ -202,6 +202,21 @@ struct ReduceOfMerged : OpRewritePattern<nn::ReduceOp> {
   }
 };
 
+/// A broadcast whose dimensions are split.
+static Value splitBroadcast(OpBuilder &b, Location loc,
+                            nn::BroadcastOp broadcast, const Split &split) {
+  SplitShape whole(split);
+  Split own;
+  SmallVector<int64_t> dims;
+  for (int64_t dim : broadcast.getDims()) {
+    own.push_back(split[dim]);
+    llvm::append_range(dims, whole.groups[dim]);
+  }
+  Value x = buildSplit(b, loc, broadcast.getX(), own);
+  return nn::BroadcastOp::create(b, loc, broadcast.getType().clone(whole.shape),
+                                 x, dims);
+}
+
 /// Moves an elementwise op before reshapes that merge dimensions of all its
 /// operands alike; splits broadcasts along merged dimensions.
 struct ElementwiseOfMerged : RewritePattern {
@@ -218,17 +233,9 @@ struct ElementwiseOfMerged : RewritePattern {
     Value whole =
         resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {
           auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
-          if (!broadcast)
-            return findMerged(operand).getSrc();
-          Split own;
-          SmallVector<int64_t> dims;
-          for (int64_t dim : broadcast.getDims()) {
-            own.push_back(split[dim]);
-            llvm::append_range(dims, groups[dim]);
-          }
-          Value x = buildSplit(rewriter, op->getLoc(), broadcast.getX(), own);
-          return nn::BroadcastOp::create(rewriter, op->getLoc(),
-                                         typeOf(operand).clone(shape), x, dims);
+          return broadcast
+                     ? splitBroadcast(rewriter, op->getLoc(), broadcast, split)
+                     : Value(findMerged(operand).getSrc());
         });
     rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
         op, typeOf(op->getResult(0)), whole, groups);
@@ -236,9 +243,56 @@ struct ElementwiseOfMerged : RewritePattern {
   }
 };
 
+/// Moves an elementwise op of broadcasts before the reshape that merges
+/// dimensions of one of them, such as a norm's factors times its gamma. Tried
+/// after the patterns that move it before the broadcasts.
+struct ElementwiseOfMergedBroadcasts : RewritePattern {
+  ElementwiseOfMergedBroadcasts(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/0, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    nn::BroadcastOp first = find(op);
+    if (!first)
+      return failure();
+    Split split;
+    for (int64_t size : first.getType().getShape())
+      split.push_back({size});
+    for (auto [dim, sizes] :
+         llvm::zip_equal(first.getDims(), readSplit(findMerged(first.getX()))))
+      split[dim] = sizes;
+    SplitShape shape(split);
+    Value whole = resizeElementwise(
+        rewriter, op, shape.shape, [&](Value operand) -> Value {
+          return splitBroadcast(rewriter, op->getLoc(),
+                                operand.getDefiningOp<nn::BroadcastOp>(),
+                                split);
+        });
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, typeOf(op->getResult(0)), whole, shape.groups);
+    return success();
+  }
+
+private:
+  /// The first broadcast of a merge, if all operands are broadcasts or splats.
+  static nn::BroadcastOp find(Operation *op) {
+    nn::BroadcastOp first;
+    if (!isPlainElementwise(op))
+      return first;
+    for (Value operand : op->getOperands()) {
+      auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
+      if (!broadcast && !isSplat(operand))
+        return {};
+      if (!first && broadcast && findMerged(broadcast.getX()))
+        first = broadcast;
+    }
+    return first;
+  }
+};
+
 } // namespace
 
 void tessera::populateMergedDimPatterns(RewritePatternSet &patterns) {
   patterns.add<MatmulOfMerged, RowsOfMerged, ChoiceOfMerged, ReduceOfMerged,
-               ElementwiseOfMerged>(patterns.getContext());
+               ElementwiseOfMerged, ElementwiseOfMergedBroadcasts>(
+      patterns.getContext());
 }

@@ -162,6 +162,56 @@ struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
   }
 };
 
+/// Moves a transpose before the reduction of a value that is transposed alike
+/// elsewhere, so that the transpose of the value is its only user:
+///
+///     x --max--> transpose       becomes    x --transpose--> max
+///     x --transpose-->                                   \-->
+struct TransposeOfReduce : OpRewritePattern<nn::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto reduce = op.getX().getDefiningOp<nn::ReduceOp>();
+    nn::TransposeOp other = reduce ? find(reduce, op) : nn::TransposeOp();
+    if (!other)
+      return failure();
+    SmallVector<int64_t> reduced;
+    for (auto [after, dim] : llvm::enumerate(other.getPermutation()))
+      if (llvm::is_contained(reduce.getDims(), dim))
+        reduced.push_back(after);
+    rewriter.setInsertionPointAfterValue(reduce.getX());
+    Value x = buildTranspose(rewriter, other.getLoc(), reduce.getX(),
+                             other.getPermutation());
+    rewriter.replaceOp(other, x);
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<nn::ReduceOp>(op, op.getType(),
+                                              reduce.getKind(), x, reduced);
+    return success();
+  }
+
+private:
+  /// The transpose of a reduction's operand that has the dimensions that are
+  /// kept in the order of `op`; null if there is none.
+  static nn::TransposeOp find(nn::ReduceOp reduce, nn::TransposeOp op) {
+    SmallVector<int64_t> kept;
+    for (int64_t dim : llvm::seq<int64_t>(0, typeOf(reduce.getX()).getRank()))
+      if (!llvm::is_contained(reduce.getDims(), dim))
+        kept.push_back(dim);
+    for (Operation *user : reduce.getX().getUsers()) {
+      auto other = dyn_cast<nn::TransposeOp>(user);
+      if (!other)
+        continue;
+      SmallVector<int64_t> order;
+      for (int64_t dim : other.getPermutation())
+        if (const int64_t *found = llvm::find(kept, dim); found != kept.end())
+          order.push_back(found - kept.begin());
+      if (op.getPermutation() == ArrayRef(order))
+        return other;
+    }
+    return {};
+  }
+};
+
 /// Merges a transpose into the matmul before it.
 struct TransposeOfEinsum : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -233,6 +283,6 @@ private:
 
 void tessera::populateTransposePatterns(RewritePatternSet &patterns) {
   patterns.add<TransposeOfShape, TransposeOfMerged, SplitOfTranspose,
-               DropOfTranspose, TransposeOfElementwise, TransposeOfEinsum,
-               EinsumOfShapes>(patterns.getContext());
+               DropOfTranspose, TransposeOfElementwise, TransposeOfReduce,
+               TransposeOfEinsum, EinsumOfShapes>(patterns.getContext());
 }

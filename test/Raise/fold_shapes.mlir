@@ -461,3 +461,55 @@ func.func @separated_and_read(%q: tensor<2x6x3x1x4xf32>, %b: tensor<2x6x3x4xf32>
   %y = nn.attention causal scale 0.5 %q2, %k2, %v : tensor<2x6x3x1x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x5xf32> -> tensor<2x6x3x1x5xf32>
   return %y, %k2 : tensor<2x6x3x1x5xf32>, tensor<2x6x3x4xf32>
 }
+
+// -----
+
+// The maximum of scores that are transposed: the matmul takes the transpose.
+// CHECK-LABEL: @transposed_maximum
+// CHECK: %[[S:.+]] = nn.einsum "abc,cd->bad"
+// CHECK-NEXT: %[[M:.+]] = nn.reduce <max> %[[S]] dims [2] : tensor<3x2x5xf32> -> tensor<3x2xf32>
+// CHECK-NEXT: %[[B:.+]] = nn.broadcast %[[M]] dims [0, 1]
+// CHECK-NEXT: %[[Y:.+]] = arith.subf %[[S]], %[[B]]
+// CHECK-NEXT: return %[[Y]]
+func.func @transposed_maximum(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>) -> tensor<3x2x5xf32> {
+  %0 = nn.einsum "abc,cd->abd" %x, %w : tensor<2x3x4xf32>, tensor<4x5xf32> -> tensor<2x3x5xf32>
+  %1 = nn.reduce <max> %0 dims [2] : tensor<2x3x5xf32> -> tensor<2x3xf32>
+  %2 = nn.transpose %1 [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %3 = nn.transpose %0 [1, 0, 2] : tensor<2x3x5xf32> -> tensor<3x2x5xf32>
+  %4 = nn.broadcast %2 dims [0, 1] : tensor<3x2xf32> -> tensor<3x2x5xf32>
+  %5 = arith.subf %3, %4 : tensor<3x2x5xf32>
+  return %5 : tensor<3x2x5xf32>
+}
+
+// -----
+
+// A reduction whose operand has another order elsewhere keeps its own.
+// CHECK-LABEL: @other_transpose
+// CHECK: %[[M:.+]] = nn.reduce <max> %{{.+}} dims [2] : tensor<2x3x5xf32> -> tensor<2x3xf32>
+// CHECK: nn.transpose %[[M]] [1, 0]
+func.func @other_transpose(%x: tensor<2x3x5xf32>) -> (tensor<3x2xf32>, tensor<5x2x3xf32>) {
+  %0 = nn.reduce <max> %x dims [2] : tensor<2x3x5xf32> -> tensor<2x3xf32>
+  %1 = nn.transpose %0 [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %2 = nn.transpose %x [2, 0, 1] : tensor<2x3x5xf32> -> tensor<5x2x3xf32>
+  return %1, %2 : tensor<3x2xf32>, tensor<5x2x3xf32>
+}
+
+// -----
+
+// A factor of each merged row times a vector: the rows merge after both.
+// CHECK-LABEL: @factors_of_merged
+// CHECK-SAME: %[[ROOT:.+]]: tensor<2x3xf32>, %[[X:.+]]: tensor<2x3x4xf32>, %[[GAMMA:.+]]: tensor<4xf32>
+// CHECK-DAG: %[[R:.+]] = nn.broadcast %[[ROOT]] dims [0, 1] : tensor<2x3xf32> -> tensor<2x3x4xf32>
+// CHECK-DAG: %[[G:.+]] = nn.broadcast %[[GAMMA]] dims [2] : tensor<4xf32> -> tensor<2x3x4xf32>
+// CHECK: %[[F:.+]] = arith.mulf %[[R]], %[[G]]
+// CHECK-NEXT: %[[Y:.+]] = arith.mulf %[[X]], %[[F]]
+// CHECK-NEXT: tensor.collapse_shape %[[Y]] {{\[\[}}0, 1], [2]]
+func.func @factors_of_merged(%root: tensor<2x3xf32>, %x: tensor<2x3x4xf32>, %gamma: tensor<4xf32>) -> tensor<6x4xf32> {
+  %0 = tensor.collapse_shape %root [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+  %1 = nn.broadcast %0 dims [0] : tensor<6xf32> -> tensor<6x4xf32>
+  %2 = nn.broadcast %gamma dims [1] : tensor<4xf32> -> tensor<6x4xf32>
+  %3 = arith.mulf %1, %2 : tensor<6x4xf32>
+  %4 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x3x4xf32> into tensor<6x4xf32>
+  %5 = arith.mulf %4, %3 : tensor<6x4xf32>
+  return %5 : tensor<6x4xf32>
+}
