@@ -496,7 +496,7 @@ static Terms buildTerms(OpBuilder &b, Match &match, StringRef scores) {
   if (!dims.empty())
     bias = terms.buildBias(b, dims);
   // A constant mask of positions needs no bias.
-  if (bias && letters == std::string{l.query, l.key}) {
+  if (bias && letters == std::string{l.query, l.key} && !findConstraint(bias)) {
     std::optional<Mask> mask = readMask(bias);
     auto visibility = mask ? classify(*mask) : std::nullopt;
     if (visibility) {

@@ -195,57 +195,6 @@ func.func @other_dimension(%arg0: tensor<2x16x16xf32> {nn.param = "x"}) -> (tens
 
 // -----
 
-// CHECK-LABEL: @softcap(
-// CHECK: math.tanh
-// CHECK: nn.softmax
-// CHECK-NOT: nn.attention
-func.func @softcap(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
-  %cst = arith.constant dense<-3.40282347E+38> : tensor<2x3x8x8xf32>
-  %cst_0 = arith.constant dense<5.000000e+01> : tensor<2x3x8x8xf32>
-  %cst_1 = arith.constant dense<2.000000e+00> : tensor<2x3x8x8xf32>
-  %cst_2 = arith.constant dense<[[true, false, false, false, false, false, false, false], [true, true, false, false, false, false, false, false], [true, true, true, false, false, false, false, false], [true, true, true, true, false, false, false, false], [true, true, true, true, true, false, false, false], [true, true, true, true, true, true, false, false], [true, true, true, true, true, true, true, false], [true, true, true, true, true, true, true, true]]> : tensor<8x8xi1>
-  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
-  %1 = arith.divf %0, %cst_1 : tensor<2x3x8x8xf32>
-  %2 = arith.divf %1, %cst_0 : tensor<2x3x8x8xf32>
-  %3 = math.tanh %2 : tensor<2x3x8x8xf32>
-  %4 = arith.mulf %3, %cst_0 : tensor<2x3x8x8xf32>
-  %5 = nn.broadcast %cst_2 dims [2, 3] : tensor<8x8xi1> -> tensor<2x3x8x8xi1>
-  %6 = arith.select %5, %4, %cst : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
-  %7 = nn.reduce <max> %6 dims [3] : tensor<2x3x8x8xf32> -> tensor<2x3x8xf32>
-  %8 = nn.broadcast %7 dims [0, 1, 2] : tensor<2x3x8xf32> -> tensor<2x3x8x8xf32>
-  %9 = arith.subf %6, %8 : tensor<2x3x8x8xf32>
-  %10 = math.exp %9 : tensor<2x3x8x8xf32>
-  %11 = nn.reduce <sum> %10 dims [3] : tensor<2x3x8x8xf32> -> tensor<2x3x8xf32>
-  %12 = nn.broadcast %11 dims [0, 1, 2] : tensor<2x3x8xf32> -> tensor<2x3x8x8xf32>
-  %13 = arith.divf %10, %12 : tensor<2x3x8x8xf32>
-  %14 = nn.einsum "acbd,abec->aebd" %arg2, %13 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
-  return %14 : tensor<2x8x3x4xf32>
-}
-
-// -----
-
-// CHECK-LABEL: @mask_of_10(
-// CHECK-NOT: nn.attention
-func.func @mask_of_10(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
-  %cst = arith.constant dense<[[0.000000e+00, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01], [0.000000e+00, 0.000000e+00, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01], [0.000000e+00, 0.000000e+00, 0.000000e+00, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01], [0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, -1.000000e+01, -1.000000e+01, -1.000000e+01, -1.000000e+01], [0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, -1.000000e+01, -1.000000e+01, -1.000000e+01], [0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, -1.000000e+01, -1.000000e+01], [0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, -1.000000e+01], [0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00]]> : tensor<8x8xf32>
-  %cst_0 = arith.constant dense<2.000000e+00> : tensor<2x3x8x8xf32>
-  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
-  %1 = arith.divf %0, %cst_0 : tensor<2x3x8x8xf32>
-  %2 = nn.broadcast %cst dims [2, 3] : tensor<8x8xf32> -> tensor<2x3x8x8xf32>
-  %3 = arith.addf %1, %2 : tensor<2x3x8x8xf32>
-  %4 = nn.reduce <max> %3 dims [3] : tensor<2x3x8x8xf32> -> tensor<2x3x8xf32>
-  %5 = nn.broadcast %4 dims [0, 1, 2] : tensor<2x3x8xf32> -> tensor<2x3x8x8xf32>
-  %6 = arith.subf %3, %5 : tensor<2x3x8x8xf32>
-  %7 = math.exp %6 : tensor<2x3x8x8xf32>
-  %8 = nn.reduce <sum> %7 dims [3] : tensor<2x3x8x8xf32> -> tensor<2x3x8xf32>
-  %9 = nn.broadcast %8 dims [0, 1, 2] : tensor<2x3x8xf32> -> tensor<2x3x8x8xf32>
-  %10 = arith.divf %7, %9 : tensor<2x3x8x8xf32>
-  %11 = nn.einsum "acbd,abec->aebd" %arg2, %10 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
-  return %11 : tensor<2x8x3x4xf32>
-}
-
-// -----
-
 // Scores may be below a bound that is not the lowest number.
 // CHECK-LABEL: @attention_above_1e9(
 // CHECK-NOT: nn.attention
@@ -275,51 +224,6 @@ func.func @attention_above_1e4(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg
   %4 = nn.softmax %3 dim 3 : tensor<2x3x8x8xf32>
   %5 = nn.einsum "acbd,abec->aebd" %arg2, %4 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
   return %5 : tensor<2x8x3x4xf32>
-}
-
-// -----
-
-// CHECK-LABEL: @anticausal(
-// CHECK-NOT: nn.attention
-func.func @anticausal(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
-  %cst = arith.constant dense<-3.40282347E+38> : tensor<2x3x8x8xf32>
-  %cst_0 = arith.constant dense<[[true, true, true, true, true, true, true, true], [false, true, true, true, true, true, true, true], [false, false, true, true, true, true, true, true], [false, false, false, true, true, true, true, true], [false, false, false, false, true, true, true, true], [false, false, false, false, false, true, true, true], [false, false, false, false, false, false, true, true], [false, false, false, false, false, false, false, true]]> : tensor<8x8xi1>
-  %cst_1 = arith.constant dense<2.000000e+00> : tensor<2x3x8x8xf32>
-  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
-  %1 = arith.divf %0, %cst_1 : tensor<2x3x8x8xf32>
-  %2 = nn.broadcast %cst_0 dims [2, 3] : tensor<8x8xi1> -> tensor<2x3x8x8xi1>
-  %3 = arith.select %2, %1, %cst : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
-  %4 = nn.reduce <max> %3 dims [3] : tensor<2x3x8x8xf32> -> tensor<2x3x8xf32>
-  %5 = nn.broadcast %4 dims [0, 1, 2] : tensor<2x3x8xf32> -> tensor<2x3x8x8xf32>
-  %6 = arith.subf %3, %5 : tensor<2x3x8x8xf32>
-  %7 = math.exp %6 : tensor<2x3x8x8xf32>
-  %8 = nn.reduce <sum> %7 dims [3] : tensor<2x3x8x8xf32> -> tensor<2x3x8xf32>
-  %9 = nn.broadcast %8 dims [0, 1, 2] : tensor<2x3x8xf32> -> tensor<2x3x8x8xf32>
-  %10 = arith.divf %7, %9 : tensor<2x3x8x8xf32>
-  %11 = nn.einsum "acbd,abec->aebd" %arg2, %10 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
-  return %11 : tensor<2x8x3x4xf32>
-}
-
-// -----
-
-// CHECK-LABEL: @input_mask(
-// CHECK-NOT: nn.attention
-func.func @input_mask(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}, %arg3: tensor<8x8xi1> {nn.input = "m"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
-  %cst = arith.constant dense<-3.40282347E+38> : tensor<2x3x8x8xf32>
-  %cst_0 = arith.constant dense<2.000000e+00> : tensor<2x3x8x8xf32>
-  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
-  %1 = arith.divf %0, %cst_0 : tensor<2x3x8x8xf32>
-  %2 = nn.broadcast %arg3 dims [2, 3] : tensor<8x8xi1> -> tensor<2x3x8x8xi1>
-  %3 = arith.select %2, %1, %cst : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
-  %4 = nn.reduce <max> %3 dims [3] : tensor<2x3x8x8xf32> -> tensor<2x3x8xf32>
-  %5 = nn.broadcast %4 dims [0, 1, 2] : tensor<2x3x8xf32> -> tensor<2x3x8x8xf32>
-  %6 = arith.subf %3, %5 : tensor<2x3x8x8xf32>
-  %7 = math.exp %6 : tensor<2x3x8x8xf32>
-  %8 = nn.reduce <sum> %7 dims [3] : tensor<2x3x8x8xf32> -> tensor<2x3x8xf32>
-  %9 = nn.broadcast %8 dims [0, 1, 2] : tensor<2x3x8xf32> -> tensor<2x3x8x8xf32>
-  %10 = arith.divf %7, %9 : tensor<2x3x8x8xf32>
-  %11 = nn.einsum "acbd,abec->aebd" %arg2, %10 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
-  return %11 : tensor<2x8x3x4xf32>
 }
 
 // -----
@@ -401,26 +305,6 @@ func.func @silu_and_steps(%arg0: tensor<2x4x16xf32> {nn.param = "x"}) -> (tensor
   %8 = math.roundeven %7 : tensor<2x4x16xf32>
   %9 = arith.addf %6, %8 : tensor<2x4x16xf32>
   return %9 : tensor<2x4x16xf32>
-}
-
-// -----
-
-// Two masks whose combination is not a window.
-// CHECK-LABEL: @attention_two_masks(
-// CHECK-NOT: nn.attention
-// CHECK: nn.softmax
-func.func @attention_two_masks(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
-  %cst = arith.constant dense<-3.40282347E+38> : tensor<2x3x8x8xf32>
-  %cst_0 = arith.constant dense<[[true, false, false, false, false, false, false, false], [true, true, false, false, false, false, false, false], [true, true, true, false, false, false, false, false], [true, true, true, true, false, false, false, false], [true, true, true, true, true, false, false, false], [true, true, true, true, true, true, false, false], [true, true, true, true, true, true, true, false], [true, true, true, true, true, true, true, true]]> : tensor<8x8xi1>
-  %cst_1 = arith.constant dense<[[0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0]]> : tensor<8x8xf32>
-  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
-  %1 = nn.broadcast %cst_0 dims [2, 3] : tensor<8x8xi1> -> tensor<2x3x8x8xi1>
-  %2 = arith.select %1, %0, %cst : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
-  %3 = nn.broadcast %cst_1 dims [2, 3] : tensor<8x8xf32> -> tensor<2x3x8x8xf32>
-  %4 = arith.addf %2, %3 : tensor<2x3x8x8xf32>
-  %5 = nn.softmax %4 dim 3 : tensor<2x3x8x8xf32>
-  %6 = nn.einsum "acbd,abec->aebd" %arg2, %5 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
-  return %6 : tensor<2x8x3x4xf32>
 }
 
 // -----
