@@ -33,7 +33,8 @@ struct Matmuls {
   std::vector<WeightUse> ofWeights;
   /// Each class that a weight gives a result.
   llvm::DenseSet<unsigned> made;
-  /// Classes that a matmul of two other values keeps apart.
+  /// Classes that a matmul of two other values keeps apart as it sums over
+  /// another one.
   llvm::SetVector<unsigned> kept;
   /// Classes that a softmax keeps apart.
   llvm::DenseSet<unsigned> softmaxRows;
@@ -48,6 +49,7 @@ private:
   LogicalResult readGiven(DimClasses &dims);
   void readAttributes(DimClasses &dims);
   void nameByOps(DimClasses &dims, bool isLookup);
+  void nameHeads(DimClasses &dims, const Matmuls &matmuls);
   void nameByWeights(DimClasses &dims, const Matmuls &matmuls);
   void nameLogits(DimClasses &dims, const Matmuls &matmuls);
   void nameBatch(DimClasses &dims, const Matmuls &matmuls);
@@ -203,8 +205,12 @@ static Matmuls readMatmuls(func::FuncOp function, const DimClasses &dims) {
     if (bool(left) != bool(right))
       return readWeight(dims, op, bool(left), left ? left : right, matmuls);
     auto letters = op.getLetters();
+    bool sums = llvm::any_of(letters.lhs, [&](char letter) {
+      return !letters.result.contains(letter);
+    });
     for (auto [dim, letter] : llvm::enumerate(letters.result))
-      if (!left && letters.lhs.contains(letter) && letters.rhs.contains(letter))
+      if (sums && !left && letters.lhs.contains(letter) &&
+          letters.rhs.contains(letter))
         matmuls.kept.insert(dims.classOf(op.getResult(), dim));
   });
   function.walk([&](nn::SoftmaxOp op) {
@@ -220,6 +226,14 @@ static Matmuls readMatmuls(func::FuncOp function, const DimClasses &dims) {
 static bool isInner(StringRef name) {
   return name == "kv_heads" || name == "q_per_kv" || name == "ffn" ||
          name == "vocab" || name == "experts";
+}
+
+/// Names the heads: what a weight makes and matmuls of two other values, of
+/// queries and keys or scores and values, keep apart.
+void NameDimsPass::nameHeads(DimClasses &dims, const Matmuls &matmuls) {
+  for (unsigned number : matmuls.kept)
+    if (matmuls.made.contains(number))
+      dims.name(number, "kv_heads");
 }
 
 /// Names the stream and the classes within layers.
@@ -450,6 +464,7 @@ void NameDimsPass::runOnOperation() {
   readAttributes(dims);
   nameByOps(dims, /*isLookup=*/false);
   Matmuls matmuls = readMatmuls(getOperation(), dims);
+  nameHeads(dims, matmuls);
   nameByWeights(dims, matmuls);
   nameLogits(dims, matmuls);
   nameBatch(dims, matmuls);

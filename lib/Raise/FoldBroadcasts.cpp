@@ -75,6 +75,44 @@ struct CollapseOfBroadcast : OpRewritePattern<tensor::CollapseShapeOp> {
   }
 };
 
+/// Drops dimensions of size 1 that a broadcast adds and that are then merged
+/// with others.
+struct MergeOfAddedUnits : OpRewritePattern<tensor::CollapseShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto broadcast = op.getSrc().getDefiningOp<nn::BroadcastOp>();
+    if (!broadcast || matchUnits(op))
+      return failure();
+    SmallVector<int64_t> shape, place(op.getSrcType().getRank(), -1);
+    SmallVector<ReassociationIndices> groups;
+    for (const ReassociationIndices &group : op.getReassociationIndices()) {
+      ReassociationIndices &kept = groups.emplace_back();
+      for (int64_t dim : group) {
+        int64_t size = op.getSrcType().getDimSize(dim);
+        bool isLast = dim == group.back();
+        if (size == 1 && !llvm::is_contained(broadcast.getDims(), dim) &&
+            !(isLast && kept.empty()))
+          continue;
+        place[dim] = shape.size();
+        kept.push_back(place[dim]);
+        shape.push_back(size);
+      }
+    }
+    if (shape.size() == place.size())
+      return failure();
+    SmallVector<int64_t> dims;
+    for (int64_t dim : broadcast.getDims())
+      dims.push_back(place[dim]);
+    Value x = nn::BroadcastOp::create(rewriter, op.getLoc(),
+                                      broadcast.getType().clone(shape),
+                                      broadcast.getX(), dims);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(), x,
+                                                         groups);
+    return success();
+  }
+};
+
 /// Moves a collapse_shape that drops dimensions of size 1 after an elementwise
 /// op, so that it meets the broadcast that adds them again.
 struct ElementwiseOfUnits : RewritePattern {
@@ -234,7 +272,9 @@ struct EmbeddingOfBroadcast : OpRewritePattern<nn::EmbeddingOp> {
 } // namespace
 
 void tessera::populateBroadcastPatterns(RewritePatternSet &patterns) {
-  patterns.add<BroadcastTwice, ExpandIsBroadcast, CollapseOfBroadcast,
-               ElementwiseOfUnits, UnitsAgain, ElementwiseOfBroadcasts,
-               ReduceOfBroadcast, EmbeddingOfBroadcast>(patterns.getContext());
+  patterns
+      .add<BroadcastTwice, ExpandIsBroadcast, CollapseOfBroadcast,
+           MergeOfAddedUnits, ElementwiseOfUnits, UnitsAgain,
+           ElementwiseOfBroadcasts, ReduceOfBroadcast, EmbeddingOfBroadcast>(
+          patterns.getContext());
 }

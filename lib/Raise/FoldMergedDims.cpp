@@ -13,6 +13,26 @@
 using namespace mlir;
 using namespace tessera;
 
+/// Splits a broadcast; the sizes of dimensions that `split` leaves whole may
+/// differ from its.
+static Value splitBroadcast(OpBuilder &b, Location loc,
+                            nn::BroadcastOp broadcast, Split split) {
+  for (auto [sizes, size] :
+       llvm::zip_equal(split, broadcast.getType().getShape()))
+    if (sizes.size() == 1)
+      sizes.front() = size;
+  SplitShape whole(split);
+  Split own;
+  SmallVector<int64_t> dims;
+  for (int64_t dim : broadcast.getDims()) {
+    own.push_back(split[dim]);
+    llvm::append_range(dims, whole.groups[dim]);
+  }
+  return nn::BroadcastOp::create(b, loc, broadcast.getType().clone(whole.shape),
+                                 buildSplit(b, loc, broadcast.getX(), own),
+                                 dims);
+}
+
 namespace {
 
 /// Moves a matmul before a reshape that merges dimensions of its operands. If
@@ -152,13 +172,21 @@ struct ChoiceOfMerged : RewritePattern {
     RankedTensorType result = typeOf(op->getResult(0));
     ArrayRef<int64_t> tokens = merged.getSrcType().getShape().drop_back();
     SmallVector<Value> operands(op->getOperands());
-    for (Value &operand : MutableArrayRef(operands).take_front(count)) {
-      auto other = findMerged(operand);
-      if (!other ||
-          other.getReassociationIndices() != merged.getReassociationIndices() ||
-          other.getSrcType().getShape().drop_back() != tokens)
-        return failure();
-      operand = other.getSrc();
+    auto ofTokens = MutableArrayRef(operands).take_front(count);
+    if (!llvm::all_of(ofTokens, [&](Value operand) {
+          auto other = findMerged(operand);
+          return operand.getDefiningOp<nn::BroadcastOp>() ||
+                 (other &&
+                  other.getReassociationIndices() ==
+                      merged.getReassociationIndices() &&
+                  other.getSrcType().getShape().drop_back() == tokens);
+        }))
+      return failure();
+    for (Value &operand : ofTokens) {
+      auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
+      operand = broadcast ? splitBroadcast(rewriter, op->getLoc(), broadcast,
+                                           readSplit(merged))
+                          : findMerged(operand).getSrc();
     }
     Operation *whole = rewriter.clone(*op);
     whole->setOperands(operands);
@@ -202,21 +230,6 @@ struct ReduceOfMerged : OpRewritePattern<nn::ReduceOp> {
   }
 };
 
-/// A broadcast whose dimensions are split.
-static Value splitBroadcast(OpBuilder &b, Location loc,
-                            nn::BroadcastOp broadcast, const Split &split) {
-  SplitShape whole(split);
-  Split own;
-  SmallVector<int64_t> dims;
-  for (int64_t dim : broadcast.getDims()) {
-    own.push_back(split[dim]);
-    llvm::append_range(dims, whole.groups[dim]);
-  }
-  Value x = buildSplit(b, loc, broadcast.getX(), own);
-  return nn::BroadcastOp::create(b, loc, broadcast.getType().clone(whole.shape),
-                                 x, dims);
-}
-
 /// Moves an elementwise op before reshapes that merge dimensions of all its
 /// operands alike; splits broadcasts along merged dimensions.
 struct ElementwiseOfMerged : RewritePattern {
@@ -227,18 +240,91 @@ struct ElementwiseOfMerged : RewritePattern {
     tensor::CollapseShapeOp first = findAlike(op, findMerged);
     if (!first)
       return failure();
-    ArrayRef<int64_t> shape = first.getSrcType().getShape();
-    auto groups = first.getReassociationIndices();
-    Split split = readSplit(first);
-    Value whole =
-        resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {
+    Value whole = resizeElementwise(
+        rewriter, op, first.getSrcType().getShape(),
+        [&](Value operand) -> Value {
           auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
-          return broadcast
-                     ? splitBroadcast(rewriter, op->getLoc(), broadcast, split)
-                     : Value(findMerged(operand).getSrc());
+          return broadcast ? splitBroadcast(rewriter, op->getLoc(), broadcast,
+                                            readSplit(first))
+                           : findMerged(operand).getSrc();
         });
     rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
-        op, typeOf(op->getResult(0)), whole, groups);
+        op, typeOf(op->getResult(0)), whole, first.getReassociationIndices());
+    return success();
+  }
+};
+
+/// Moves a concatenation along a dimension before reshapes that merge others of
+/// all its operands alike.
+struct ConcatOfMerged : OpRewritePattern<tensor::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    auto first = findMerged(op.getInputs().front());
+    if (!first)
+      return failure();
+    auto groups = first.getReassociationIndices();
+    if (groups[op.getDim()].size() != 1)
+      return failure();
+    int64_t dim = groups[op.getDim()].front();
+    SmallVector<int64_t> shape(first.getSrcType().getShape());
+    SmallVector<Value> sources;
+    int64_t length = 0;
+    for (Value input : op.getInputs()) {
+      auto merged = findMerged(input);
+      if (!merged || merged.getReassociationIndices() != groups)
+        return failure();
+      SmallVector<int64_t> own(merged.getSrcType().getShape());
+      length += std::exchange(own[dim], shape[dim]);
+      if (own != shape)
+        return failure();
+      sources.push_back(merged.getSrc());
+    }
+    shape[dim] = length;
+    Value whole = tensor::ConcatOp::create(
+        rewriter, op.getLoc(), op.getResultType().clone(shape), dim, sources);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getResultType(),
+                                                         whole, groups);
+    return success();
+  }
+};
+
+/// Moves a slice before a reshape that merges dimensions, if it takes whole
+/// blocks along the major one: heads of some groups.
+struct BlocksOfMerged : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto merged = findMerged(op.getSource());
+    if (!merged || !isPlainSlice(op))
+      return failure();
+    ArrayRef<int64_t> shape = merged.getSrcType().getShape();
+    SmallVector<int64_t> offsets(shape.size(), 0), sizes(shape);
+    SmallVector<int64_t> ones(shape.size(), 1);
+    bool hasBlocks = false;
+    for (auto [dim, group] :
+         llvm::enumerate(merged.getReassociationIndices())) {
+      int64_t inner = 1;
+      for (int64_t part : ArrayRef(group).drop_front())
+        inner *= shape[part];
+      int64_t offset = op.getStaticOffsets()[dim];
+      int64_t size = op.getStaticSizes()[dim];
+      if (offset % inner != 0 || size % inner != 0)
+        return failure();
+      hasBlocks |= group.size() > 1 && size != inner * shape[group.front()];
+      offsets[group.front()] = offset / inner;
+      sizes[group.front()] = size / inner;
+    }
+    if (!hasBlocks)
+      return failure();
+    auto fixed = [&](ArrayRef<int64_t> values) {
+      return getAsIndexOpFoldResult(rewriter.getContext(), values);
+    };
+    Value whole = tensor::ExtractSliceOp::create(
+        rewriter, op.getLoc(), op.getType().clone(sizes), merged.getSrc(),
+        fixed(offsets), fixed(sizes), fixed(ones));
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, op.getType(), whole, merged.getReassociationIndices());
     return success();
   }
 };
@@ -293,6 +379,6 @@ private:
 
 void tessera::populateMergedDimPatterns(RewritePatternSet &patterns) {
   patterns.add<MatmulOfMerged, RowsOfMerged, ChoiceOfMerged, ReduceOfMerged,
-               ElementwiseOfMerged, ElementwiseOfMergedBroadcasts>(
-      patterns.getContext());
+               ElementwiseOfMerged, ElementwiseOfMergedBroadcasts,
+               ConcatOfMerged, BlocksOfMerged>(patterns.getContext());
 }

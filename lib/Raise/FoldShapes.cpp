@@ -92,6 +92,13 @@ Value tessera::buildTranspose(OpBuilder &b, Location loc, Value x,
                                  permutation);
 }
 
+bool tessera::isPlainSlice(tensor::ExtractSliceOp op) {
+  return op.getDroppedDims().none() &&
+         llvm::none_of(op.getStaticOffsets(), ShapedType::isDynamic) &&
+         llvm::none_of(op.getStaticSizes(), ShapedType::isDynamic) &&
+         llvm::all_of(op.getStaticStrides(), [](int64_t n) { return n == 1; });
+}
+
 tensor::CollapseShapeOp tessera::findMerged(Value x) {
   auto merged = x.getDefiningOp<tensor::CollapseShapeOp>();
   return merged && !matchUnits(merged) ? merged : tensor::CollapseShapeOp();

@@ -32,6 +32,9 @@ mlir::Value buildTranspose(mlir::OpBuilder &b, mlir::Location loc,
 /// The reshape that made `x` by merging dimensions; null if there is none.
 mlir::tensor::CollapseShapeOp findMerged(mlir::Value x);
 
+/// Whether the op is a slice without a rank reduction and with steps of 1.
+bool isPlainSlice(mlir::tensor::ExtractSliceOp op);
+
 /// The first of the collapse_shapes that `find` returns for operands of an
 /// elementwise op, if they are all alike and the other operands are splats or
 /// broadcasts; else null.
@@ -51,7 +54,7 @@ void populateTransposePatterns(mlir::RewritePatternSet &patterns);
 /// of neighbours that queries and keys share.
 void populateRopeShapePatterns(mlir::RewritePatternSet &patterns);
 /// Moves merges of dimensions after matmuls, softmaxes, norms, choices of
-/// elements, reductions and elementwise ops.
+/// elements, reductions, elementwise ops, concatenations and slices of blocks.
 void populateMergedDimPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace tessera

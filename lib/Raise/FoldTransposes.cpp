@@ -75,7 +75,7 @@ struct TransposeOfMerged : OpRewritePattern<nn::TransposeOp> {
   LogicalResult matchAndRewrite(nn::TransposeOp op,
                                 PatternRewriter &rewriter) const override {
     auto merged = op.getX().getDefiningOp<tensor::CollapseShapeOp>();
-    if (!merged || !merged->hasOneUse() || matchUnits(merged))
+    if (!merged || matchUnits(merged))
       return failure();
     auto groups = merged.getReassociationIndices();
     SmallVector<int64_t> order;

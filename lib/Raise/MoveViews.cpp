@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseShapes.h"
+#include "FoldShapes.h"
 #include "ParameterViews.h"
 #include "SplitLetters.h"
 #include "TensorTypes.h"
@@ -252,14 +253,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Slices
 //===----------------------------------------------------------------------===//
-
-/// Whether the op is a slice without a rank reduction and with steps of 1.
-bool isPlainSlice(tensor::ExtractSliceOp op) {
-  return op.getDroppedDims().none() &&
-         llvm::none_of(op.getStaticOffsets(), ShapedType::isDynamic) &&
-         llvm::none_of(op.getStaticSizes(), ShapedType::isDynamic) &&
-         llvm::all_of(op.getStaticStrides(), [](int64_t n) { return n == 1; });
-}
 
 bool allUsersSlice(Operation *op) {
   return llvm::all_of(op->getUsers(), [](Operation *user) {

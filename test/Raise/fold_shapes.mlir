@@ -513,3 +513,67 @@ func.func @factors_of_merged(%root: tensor<2x3xf32>, %x: tensor<2x3x4xf32>, %gam
   %5 = arith.mulf %4, %3 : tensor<6x4xf32>
   return %5 : tensor<6x4xf32>
 }
+
+// -----
+
+// Scores by distance, of rows that repeat for all samples: the repetition adds
+// dimensions of size 1 that are merged too, keys have another use beside the
+// transposed one, and elements are gathered at indices that are the same for all.
+// CHECK-LABEL: @scores_by_distance
+// CHECK-NOT: collapse_shape
+// CHECK: %[[S:.+]] = nn.einsum "{{.*}}" %arg0, {{.*}} -> tensor<2x4x6x6xf32>
+// CHECK: %[[C:.+]] = nn.einsum "{{.*}}" {{.*}}%arg2{{.*}} -> tensor<2x4x6x5xf32>
+// CHECK: %[[IDS:.+]] = nn.broadcast %arg3 dims [2, 3] : tensor<6x6xi32> -> tensor<2x4x6x6xi32>
+// CHECK: %[[G:.+]] = nn.take_along_axis %[[C]], %[[IDS]]
+// CHECK: arith.addf %[[S]], %[[G]] : tensor<2x4x6x6xf32>
+// CHECK-NOT: collapse_shape
+// CHECK: return
+func.func @scores_by_distance(%q: tensor<2x4x6x8xf32>, %k: tensor<2x4x6x8xf32>, %rows: tensor<4x5x8xf32>, %places: tensor<6x6xi32>) -> tensor<2x4x6x6xf32> {
+  %0 = tensor.collapse_shape %q [[0, 1], [2], [3]] : tensor<2x4x6x8xf32> into tensor<8x6x8xf32>
+  %1 = tensor.collapse_shape %k [[0, 1], [2], [3]] : tensor<2x4x6x8xf32> into tensor<8x6x8xf32>
+  %2 = nn.transpose %1 [0, 2, 1] : tensor<8x6x8xf32> -> tensor<8x8x6xf32>
+  %half = arith.constant dense<0.5> : tensor<8x8x6xf32>
+  %3 = arith.mulf %2, %half : tensor<8x8x6xf32>
+  %4 = nn.einsum "abc,acd->abd" %0, %3 : tensor<8x6x8xf32>, tensor<8x8x6xf32> -> tensor<8x6x6xf32>
+  %5 = nn.broadcast %rows dims [1, 3, 5] : tensor<4x5x8xf32> -> tensor<2x4x1x5x1x8xf32>
+  %6 = tensor.collapse_shape %5 [[0, 1], [2, 3], [4, 5]] : tensor<2x4x1x5x1x8xf32> into tensor<8x5x8xf32>
+  %7 = nn.einsum "abc,adc->abd" %1, %6 : tensor<8x6x8xf32>, tensor<8x5x8xf32> -> tensor<8x6x5xf32>
+  %8 = nn.broadcast %places dims [1, 2] : tensor<6x6xi32> -> tensor<8x6x6xi32>
+  %9 = nn.take_along_axis %7, %8 : tensor<8x6x5xf32>, tensor<8x6x6xi32> -> tensor<8x6x6xf32>
+  %10 = arith.addf %4, %9 : tensor<8x6x6xf32>
+  %11 = tensor.expand_shape %10 [[0, 1], [2], [3]] output_shape [2, 4, 6, 6] : tensor<8x6x6xf32> into tensor<2x4x6x6xf32>
+  return %11 : tensor<2x4x6x6xf32>
+}
+
+// -----
+
+// Heads of half of the groups, after the results of two attentions are
+// concatenated.
+// CHECK-LABEL: @halves_of_groups
+// CHECK: %[[C:.+]] = tensor.concat dim(3) %arg0, %arg1 : {{.*}} -> tensor<2x4x3x10xf32>
+// CHECK-DAG: %[[A:.+]] = tensor.extract_slice %[[C]][0, 0, 0, 0] [2, 2, 3, 10]
+// CHECK-DAG: %[[B:.+]] = tensor.extract_slice %[[C]][0, 2, 0, 0] [2, 2, 3, 10]
+// CHECK: arith.subf %[[A]], %[[B]] : tensor<2x2x3x10xf32>
+func.func @halves_of_groups(%x: tensor<2x4x3x6xf32>, %y: tensor<2x4x3x4xf32>) -> tensor<2x6x10xf32> {
+  %0 = tensor.collapse_shape %x [[0], [1, 2], [3]] : tensor<2x4x3x6xf32> into tensor<2x12x6xf32>
+  %1 = tensor.collapse_shape %y [[0], [1, 2], [3]] : tensor<2x4x3x4xf32> into tensor<2x12x4xf32>
+  %2 = tensor.concat dim(2) %0, %1 : (tensor<2x12x6xf32>, tensor<2x12x4xf32>) -> tensor<2x12x10xf32>
+  %3 = tensor.extract_slice %2[0, 0, 0] [2, 6, 10] [1, 1, 1] : tensor<2x12x10xf32> to tensor<2x6x10xf32>
+  %4 = tensor.extract_slice %2[0, 6, 0] [2, 6, 10] [1, 1, 1] : tensor<2x12x10xf32> to tensor<2x6x10xf32>
+  %5 = arith.subf %3, %4 : tensor<2x6x10xf32>
+  return %5 : tensor<2x6x10xf32>
+}
+
+// -----
+
+// A slice of part of a group stays, as does a concatenation of heads.
+// CHECK-LABEL: @part_of_group
+// CHECK: tensor.concat dim(1) %{{.*}}, %{{.*}} : (tensor<2x12x6xf32>, tensor<2x12x6xf32>)
+// CHECK: tensor.extract_slice %{{.*}}[0, 2, 0] [2, 6, 6] [1, 1, 1] : tensor<2x12x6xf32>
+func.func @part_of_group(%x: tensor<2x4x3x6xf32>, %y: tensor<2x4x3x6xf32>) -> (tensor<2x24x6xf32>, tensor<2x6x6xf32>) {
+  %0 = tensor.collapse_shape %x [[0], [1, 2], [3]] : tensor<2x4x3x6xf32> into tensor<2x12x6xf32>
+  %1 = tensor.collapse_shape %y [[0], [1, 2], [3]] : tensor<2x4x3x6xf32> into tensor<2x12x6xf32>
+  %2 = tensor.concat dim(1) %0, %1 : (tensor<2x12x6xf32>, tensor<2x12x6xf32>) -> tensor<2x24x6xf32>
+  %3 = tensor.extract_slice %0[0, 2, 0] [2, 6, 6] [1, 1, 1] : tensor<2x12x6xf32> to tensor<2x6x6xf32>
+  return %2, %3 : tensor<2x24x6xf32>, tensor<2x6x6xf32>
+}

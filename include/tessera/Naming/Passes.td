@@ -20,18 +20,20 @@ def NameDimsPass : Pass<"nn-name-dims", "::mlir::func::FuncOp"> {
     1. the option `given` (`ids=batch,seq;w=embed,ffn`), names that are there;
     2. attention (`batch`, `seq`, `kv_heads`, `q_per_kv`, `head_dim`), cross entropy
        (`vocab`), experts (`experts`, `ffn`);
-    3. weights. A matmul takes the class over which it and its weight sum, and makes
+    3. heads, `kv_heads`: a class that a weight makes, and that a matmul of two other
+       values keeps as it sums over another one;
+    4. weights. A matmul takes the class over which it and its weight sum, and makes
        that which only the weight has. The class that most weights take or make is
        the stream, `embed`. A class that one makes, and of whose takers, by elements,
        more than half make the stream, is `kv_heads` where a softmax keeps it, else
        `ffn`. Weights that touch no such class are looked at again with the next
        stream. What a weight makes in the last dimension of the result `logits` is
        `vocab`;
-    4. a dimension that two matmuls around a softmax keep and no weight makes:
+    5. a dimension that two matmuls around a softmax keep and no weight makes:
        `batch`; lookups by an argument's ids (`vocab`, `embed`, `batch`, `seq`) or by
        positions; if there is no `batch` then, the first dimension of an input in
        which all ops treat samples apart;
-    5. the third dimension next to `batch` and `embed`: `seq`.
+    6. the third dimension next to `batch` and `embed`: `seq`.
 
     Others of a named argument are `other`, and so are those of all
     parameters if one is named and no argument has a sharding. Sums of tensors of

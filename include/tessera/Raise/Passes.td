@@ -83,9 +83,10 @@ def FoldShapesPass : Pass<"nn-fold-shapes", "::mlir::func::FuncOp"> {
     out after it, and a matmul takes the transposes of its operands and result
     and the broadcasts of an operand along dimensions of the result. A constraint
     of merged dimensions comes before they are merged, where these have its axes
-    whole. Matmuls, elementwise ops, softmaxes, norms and choices come before dimensions
-    are merged that their operands have merged alike, as batch and heads: split again
-    after them, these stay. Heads of keys that are repeated for the queries of a
+    whole. Matmuls, elementwise ops, softmaxes, norms, choices and concatenations come
+    before dimensions are merged that their operands have merged alike, as batch and
+    heads: split again after them, these stay. So do slices of whole blocks along the
+    major one. Heads of keys that are repeated for the queries of a
     group are read once: the matmul has a dimension of groups and one of queries.
 
     ```mlir
