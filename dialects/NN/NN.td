@@ -31,7 +31,8 @@ def NN_Dialect : Dialect {
 
     Function arguments carry three attributes: `nn.param = "blocks.3.attn.wq"`,
     the name of a parameter (or `nn.input = "tokens"`, of a batch input, with
-    `nn.vocab`, the number of its ids, and `nn.output` on results); `nn.dims`, a name for each dimension (`"heads"`,
+    `nn.vocab`, the number of its ids, and `nn.output` on results; either has
+    `nn.unsigned` if files have its integers without a sign); `nn.dims`, a name for each dimension (`"heads"`,
     `"ffn"`, `"vocab"`, `"batch"`, `"seq"`, ...), which strategies go by, also
     on ops that are at a seam (the residual stream); and `nn.init`. A parameter
     with `nn.frozen` is not trained. State of
@@ -58,6 +59,9 @@ def NN_Dialect : Dialect {
     /// tokens without a loss. If absent, it is -100 on the input "labels".
     static constexpr ::llvm::StringLiteral kIgnoredAttr = "nn.ignored";
     static constexpr int64_t kUsualIgnored = -100;
+    /// Marks an input or a result whose integers are unsigned in files of
+    /// tensors. Types have no signs: ops say how they read integers.
+    static constexpr ::llvm::StringLiteral kUnsignedAttr = "nn.unsigned";
     /// Name of a result, on a function result.
     static constexpr ::llvm::StringLiteral kOutputAttr = "nn.output";
     /// Names of the dimensions, on arguments and on ops at a seam.

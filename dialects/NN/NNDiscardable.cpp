@@ -68,6 +68,31 @@ static LogicalResult verifyIgnored(const AttributePosition &position,
          << "nn.ignored: expects an id but got " << attr.getValue();
 }
 
+/// Checks for an input or a result of integers that may have a sign.
+static LogicalResult verifyUnsigned(const AttributePosition &position,
+                                    NamedAttribute attr) {
+  if (failed(expectUnit(position, attr)))
+    return failure();
+  auto tensor = dyn_cast<RankedTensorType>(position.type);
+  bool isInteger =
+      tensor &&
+      llvm::any_of(ArrayRef<unsigned>{8, 16, 32, 64}, [&](unsigned w) {
+        return tensor.getElementType().isSignlessInteger(w);
+      });
+  if (!isInteger)
+    return position.op->emitError()
+           << "nn.unsigned: expects a tensor of integers of 8, 16, 32 or 64 "
+              "bits but got "
+           << position.type;
+  auto func = cast<FunctionOpInterface>(position.op);
+  for (StringRef key : {NNDialect::kParamAttr, NNDialect::kStateAttr})
+    if (position.holder == kOnArgument && func.getArgAttr(position.index, key))
+      return position.op->emitError()
+             << "nn.unsigned: expects an input or a result but got argument "
+             << position.index << " with " << key;
+  return success();
+}
+
 static LogicalResult verifyEod(const AttributePosition &position,
                                NamedAttribute attr) {
   auto id = dyn_cast<IntegerAttr>(attr.getValue());
@@ -348,6 +373,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kMasterAttr, kOnArgument, expectUnit},
     {NNDialect::kVocabAttr, kOnArgument, verifyVocab},
     {NNDialect::kIgnoredAttr, kOnArgument, verifyIgnored},
+    {NNDialect::kUnsignedAttr, kOnArgument | kOnResult, verifyUnsigned},
     {NNDialect::kEodAttr, kOnArgument, verifyEod},
     {NNDialect::kLabelShiftAttr, kOnArgument, verifyLabelShift},
     {NNDialect::kInitAttr, kOnArgument, verifyInit},

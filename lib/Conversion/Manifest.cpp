@@ -343,6 +343,8 @@ static FailureOr<json::Array> describeArguments(ArrayRef<func::FuncOp> steps,
          step.getArgAttrOfType<ArrayAttr>(i, nn::NNDialect::kOrderAttr)});
     if (failed(value))
       return failure();
+    if (step.getArgAttr(i, nn::NNDialect::kUnsignedAttr))
+      (*value)[manifest::value::kUnsigned] = true;
     if (auto vocab =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kVocabAttr))
       (*value)[manifest::value::kVocab] = vocab.getInt();
@@ -389,6 +391,8 @@ static FailureOr<json::Array> describeResults(const ProgramValues &results,
          step.getResultAttrOfType<ArrayAttr>(i, nn::NNDialect::kOrderAttr)});
     if (failed(value))
       return failure();
+    if (step.getResultAttr(i, nn::NNDialect::kUnsignedAttr))
+      (*value)[manifest::value::kUnsigned] = true;
     described.push_back(std::move(*value));
   }
   return described;

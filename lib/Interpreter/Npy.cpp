@@ -20,7 +20,7 @@ using llvm::StringRef;
 
 /// Returns NumPy's name of the type in which elements are written; empty if
 /// there is none.
-static StringRef descriptorOf(const ElementType &type) {
+static StringRef descriptorOf(const ElementType &type, bool isUnsigned) {
   if (type.isFloat()) {
     if (type.getWidth() == 64)
       return "<f8";
@@ -30,13 +30,13 @@ static StringRef descriptorOf(const ElementType &type) {
   case 1:
     return "|b1";
   case 8:
-    return "|i1";
+    return isUnsigned ? "|u1" : "|i1";
   case 16:
-    return "<i2";
+    return isUnsigned ? "<u2" : "<i2";
   case 32:
-    return "<i4";
+    return isUnsigned ? "<u4" : "<i4";
   case 64:
-    return "<i8";
+    return isUnsigned ? "<u8" : "<i8";
   default:
     return "";
   }
@@ -74,9 +74,10 @@ static std::string headerOf(StringRef descriptor,
   return prefix + header;
 }
 
-llvm::Error tessera::interp::writeNpy(StringRef path, const Tensor &tensor) {
+llvm::Error tessera::interp::writeNpy(StringRef path, const Tensor &tensor,
+                                      bool isUnsigned) {
   const ElementType &type = tensor.getElementType();
-  StringRef descriptor = descriptorOf(type);
+  StringRef descriptor = descriptorOf(type, isUnsigned);
   if (descriptor.empty())
     return llvm::createStringError(path +
                                    ": expects integers of 1, 8, 16, 32 "
@@ -196,7 +197,8 @@ static Cell cellAt(const ElementType &type, const char *bytes, unsigned size) {
 
 llvm::Expected<Tensor> tessera::interp::readNpy(StringRef path,
                                                 const ElementType &type,
-                                                llvm::ArrayRef<int64_t> shape) {
+                                                llvm::ArrayRef<int64_t> shape,
+                                                bool isUnsigned) {
   // Opening a pipe would wait for a writer.
   llvm::sys::fs::file_status status;
   std::error_code code = llvm::sys::fs::status(path, status);
@@ -209,7 +211,7 @@ llvm::Expected<Tensor> tessera::interp::readNpy(StringRef path,
   auto header = readHeader(path, (*buffer)->getBuffer());
   if (!header)
     return header.takeError();
-  StringRef descriptor = descriptorOf(type);
+  StringRef descriptor = descriptorOf(type, isUnsigned);
   if (descriptor.empty() || header->descriptor != descriptor)
     return errorAt(path, "expects elements of type '" + descriptor +
                              "' but got '" + header->descriptor + "'");

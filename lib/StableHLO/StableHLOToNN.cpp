@@ -164,28 +164,33 @@ LogicalResult StableHLOToNNPass::checkAttributes(func::FuncOp source) {
                  succeeded(checkAll(source.getResAttrs(), "result")));
 }
 
-/// Checks the type of an argument or a result of the graph. Files of tensors
-/// have signed integers.
-static LogicalResult checkBoundary(func::FuncOp source, Type type,
-                                   StringRef what) {
-  if (failed(checkType(source, type, what)))
-    return failure();
-  if (!hasUnsigned(type))
-    return success();
-  return source.emitError("expects signed integers as ")
-         << what << " but got " << type
-         << ": convert it in the function, to a wider type";
+/// The types of the graph's arguments or results: without signs.
+static SmallVector<Type> withoutSigns(TypeRange types) {
+  return llvm::map_to_vector(types, withoutSign);
+}
+
+/// Marks arguments and results whose integers are unsigned in files.
+static void markUnsigned(func::FuncOp source, func::FuncOp graph) {
+  auto unit = UnitAttr::get(source.getContext());
+  for (auto [i, type] : llvm::enumerate(source.getArgumentTypes()))
+    if (hasUnsigned(type))
+      graph.setArgAttr(i, nn::NNDialect::kUnsignedAttr, unit);
+  for (auto [i, type] : llvm::enumerate(source.getResultTypes()))
+    if (hasUnsigned(type))
+      graph.setResultAttr(i, nn::NNDialect::kUnsignedAttr, unit);
 }
 
 /// The graph of a function, outside of a module; null after an error.
 OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
   OwningOpRef<func::FuncOp> graph = func::FuncOp::create(
-      source.getLoc(), "forward", source.getFunctionType());
+      source.getLoc(), "forward",
+      FunctionType::get(&getContext(), withoutSigns(source.getArgumentTypes()),
+                        withoutSigns(source.getResultTypes())));
   Block *entry = graph->addEntryBlock();
   OpBuilder builder(entry, entry->begin());
   for (auto [from, to] :
        llvm::zip_equal(source.getArguments(), entry->getArguments())) {
-    if (failed(checkBoundary(source, to.getType(), "an argument")))
+    if (failed(checkType(source, from.getType(), "an argument")))
       return nullptr;
     to.setLoc(from.getLoc());
   }
@@ -195,9 +200,9 @@ OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
                                    entry->getArguments(), results)))
     return nullptr;
   for (Type type : source.getResultTypes())
-    if (failed(checkBoundary(source, type, "a result")))
+    if (failed(checkType(source, type, "a result")))
       return nullptr;
-  if (TypeRange(results) != TypeRange(source.getResultTypes())) {
+  if (TypeRange(results) != TypeRange(graph->getResultTypes())) {
     source.emitOpError("expects to return values of its type");
     return nullptr;
   }
@@ -205,6 +210,7 @@ OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
   if (failed(nameArguments(source, *graph, converter)))
     return nullptr;
   nameResults(source, *graph);
+  markUnsigned(source, *graph);
   if (failed(shard(source, *graph)))
     return nullptr;
   return graph;

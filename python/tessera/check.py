@@ -30,7 +30,7 @@ STEP = ["--optimizer", "sgd", "--weight-decay", "0", "--clip", "0"]
 # Ops that move elements, or choose among them. Their integers are ids if one of their operands is.
 MOVES = {"tensor.extract_slice", "tensor.concat", "tensor.collapse_shape", "tensor.expand_shape",
          "nn.transpose", "nn.broadcast", "arith.select", "arith.maxsi", "arith.minsi",
-         "arith.extsi", "arith.trunci", "nn.stop_gradient"}
+         "arith.extsi", "arith.extui", "arith.trunci", "nn.stop_gradient"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,8 @@ class Value:
     """A tensor of the graph."""
     name: str
     shape: tuple[int, ...]
-    # An element type of MLIR: "f32", "i64", "i1".
+    # An element type of MLIR: "f32", "i64", "i1"; "ui8" for unsigned integers, whose types have no
+    # sign in the graph.
     element: str
 
     @property
@@ -33,11 +34,15 @@ class Value:
 
     @property
     def is_float(self) -> bool:
-        return not self.element.startswith("i")
+        return not self.element.startswith(("i", "u"))
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.element.startswith("u")
 
     @property
     def bits(self) -> int:
-        return int(self.element.lstrip("bfi").split("E")[0])
+        return int(self.element.lstrip("bfiu").split("E")[0])
 
 
 # A tensor, or a number that takes the type of a tensor next to it.
@@ -45,7 +50,7 @@ Operand = Union[Value, float, int, bool]
 
 
 def tensor_type(shape: Sequence[int], element: str) -> str:
-    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{element.removeprefix('u')}>"
 
 
 @functools.cache
@@ -59,7 +64,7 @@ def literal(number: float | int | bool, element: str) -> str:
     """Formats a number as an attribute of an element type."""
     if element == "i1":
         return "true" if number else "false"
-    if element.startswith("i"):
+    if element.startswith(("i", "u")):
         return str(int(number))
     if math.isfinite(number):
         text = repr(float(number))
@@ -138,13 +143,15 @@ class Graph:
         for output, value in results:
             if value.name == NOTHING:
                 raise ImportFailure(f"{output}: expects a result with elements")
-        types = ", ".join(f"{value.type} {{nn.output = {quote(output)}}}"
-                          for output, value in results)
+        types = ", ".join(
+            f"{value.type} {{nn.output = {quote(output)}{', nn.unsigned' * value.is_unsigned}}}"
+            for output, value in results)
         returned = ", ".join(value.name for _, value in results)
         kinds = ", ".join(value.type for _, value in results)
         arguments = ",\n    ".join(
             f"{value.name}: {value.type} {{"
-            + ", ".join(f"{key} = {text}" for key, text in attributes.items()) + "}"
+            + ", ".join(f"{key} = {text}" for key, text in attributes.items())
+            + ", nn.unsigned" * value.is_unsigned + "}"
             for value, attributes in self.arguments)
         body = "\n".join(self.lines)
         return (f"module @{quote(name)} {{\n  func.func @forward({arguments})\n      -> ({types}) {{\n"
@@ -183,6 +190,7 @@ class Graph:
         if x.element == element:
             return x
         to = Value("", x.shape, element)
+        has_no_sign = x.is_unsigned or x.element == "i1"
         if element == "i1":
             zero = self.constant(0, x.shape, x.element)
             compare = "arith.cmpf une" if x.is_float else "arith.cmpi ne"
@@ -192,13 +200,15 @@ class Graph:
                 return self.cast(self.cast(x, "f32"), element)
             name = "arith.extf" if x.bits < to.bits else "arith.truncf"
         elif x.is_float:
-            name = "arith.fptosi"
+            name = "arith.fptoui" if to.is_unsigned else "arith.fptosi"
         elif to.is_float:
-            name = "arith.uitofp" if x.element == "i1" else "arith.sitofp"
+            name = "arith.uitofp" if has_no_sign else "arith.sitofp"
+        elif x.bits == to.bits:
+            return Value(x.name, x.shape, element)
         elif x.bits > to.bits:
             name = "arith.trunci"
         else:
-            name = "arith.extui" if x.element == "i1" else "arith.extsi"
+            name = "arith.extui" if has_no_sign else "arith.extsi"
         return self.op(f"{name} {x.name} : {x.type} to {to.type}", x.shape, element)
 
     # Shapes.
@@ -295,9 +305,9 @@ class Graph:
 
     def arith(self, name: str, x: Operand, y: Operand) -> Value:
         """Adds, subtracts, multiplies or divides (add, sub, mul, div, or rem with the sign of x)
-        floats or signed integers, whose quotient is truncated."""
+        floats or integers, whose quotient is truncated."""
         x, y = self.pair(x, y)
-        sign = "" if x.is_float or name not in ("div", "rem") else "s"
+        sign = "" if x.is_float or name not in ("div", "rem") else "u" if x.is_unsigned else "s"
         return self.binary(f"arith.{name}{sign}{'f' if x.is_float else 'i'}", x, y)
 
     def compare(self, predicate: str, x: Operand, y: Operand) -> Value:
@@ -306,7 +316,8 @@ class Graph:
         if x.is_float:
             name = "arith.cmpf " + ("une" if predicate == "ne" else "o" + predicate)
         else:
-            sign = "" if predicate in ("eq", "ne") else "u" if x.element == "i1" else "s"
+            has_no_sign = x.is_unsigned or x.element == "i1"
+            sign = "" if predicate in ("eq", "ne") else "u" if has_no_sign else "s"
             name = "arith.cmpi " + sign + predicate
         return self.op(f"{name}, {x.name}, {y.name} : {x.type}", x.shape, "i1")
 

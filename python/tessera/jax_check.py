@@ -31,7 +31,8 @@ def name_arguments(graph: str) -> tuple[list[str], set[str]]:
 
 def draw_leaves(leaves: Sequence[Any], names: Sequence[str],
                 limits: Mapping[str, int]) -> list[Any]:
-    """Returns given arrays; draws ids below the limits and normal numbers for given shapes."""
+    """Returns given arrays; draws ids below the limits, bytes for other unsigned integers, and
+    normal numbers for given shapes."""
     import jax
     import numpy
     generator = numpy.random.default_rng(0)
@@ -40,7 +41,8 @@ def draw_leaves(leaves: Sequence[Any], names: Sequence[str],
         if not isinstance(leaf, jax.ShapeDtypeStruct):
             drawn.append(numpy.asarray(leaf))
         elif numpy.issubdtype(leaf.dtype, numpy.integer):
-            drawn.append(generator.integers(limits.get(name, 1), size=leaf.shape)
+            most = 256 if numpy.issubdtype(leaf.dtype, numpy.unsignedinteger) else 1
+            drawn.append(generator.integers(limits.get(name, most), size=leaf.shape)
                          .astype(leaf.dtype))
         else:
             drawn.append((DEVIATION * generator.standard_normal(leaf.shape)).astype(leaf.dtype))

@@ -12,8 +12,8 @@ from .errors import ImportFailure
 
 
 def run_model(model: Any, limits: Mapping[str, int]) -> tuple[dict[str, Any], list[Any]]:
-    """Inputs by name and results. The inputs are ids below the limits, normal numbers, and ones for
-    other integers."""
+    """Inputs by name and results. The inputs are ids below the limits, normal numbers, bytes for
+    unsigned integers, and ones for others."""
     generator = numpy.random.default_rng(0)
     initializers = {tensor.name for tensor in model.graph.initializer}
     inputs = {}
@@ -25,6 +25,8 @@ def run_model(model: Any, limits: Mapping[str, int]) -> tuple[dict[str, Any], li
         dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
         if item.name in limits:
             inputs[item.name] = generator.integers(limits[item.name], size=shape).astype(dtype)
+        elif numpy.issubdtype(dtype, numpy.unsignedinteger):
+            inputs[item.name] = generator.integers(256, size=shape).astype(dtype)
         elif numpy.issubdtype(dtype, numpy.integer) or dtype == bool:
             inputs[item.name] = numpy.ones(shape, dtype)
         else:

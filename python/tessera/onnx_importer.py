@@ -17,7 +17,13 @@ from .groups import HIDDEN
 from .walk import Walk, registry
 
 ELEMENTS = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16",
-            "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1"}
+            "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1",
+            "uint64": "ui64", "uint32": "ui32", "uint16": "ui16", "uint8": "ui8"}
+# Ops whose handlers read unsigned integers as such, or only move their bits.
+UNSIGNED = {"Add", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Cast", "CastLike",
+            "Concat", "Equal", "Expand", "Flatten", "Greater", "GreaterOrEqual", "Identity",
+            "Less", "LessOrEqual", "Mul", "Reshape", "Shape", "Size", "Slice", "Split", "Squeeze",
+            "Sub", "Sum", "Transpose", "Unsqueeze", "Where"}
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
           "RandomUniformLike"}
 # Ops on quantized numbers, of any domain.
@@ -37,7 +43,7 @@ HANDLERS, handles = registry()
 def element_of(dtype: Any) -> str:
     name = numpy.dtype(dtype).name
     if name not in ELEMENTS:
-        raise ImportFailure(f"expects tensors of floats or signed integers but got {name}")
+        raise ImportFailure(f"expects tensors of floats or integers but got {name}")
     return ELEMENTS[name]
 
 
@@ -181,6 +187,7 @@ class Importer(Walk):
         if handler is None:
             raise ImportFailure(f"expects an op that has a meaning in nn but got {name}")
         self.find_weights(node)
+        self.check_unsigned(node)
         try:
             result = handler(self, node)
         except (ArithmeticError, AssertionError, LookupError, StopIteration, TypeError,
@@ -189,6 +196,15 @@ class Importer(Walk):
             raise ImportFailure("expects operands and attributes that fit but got operands "
                                 f"{kinds or 'none'}") from None
         self.set_results(node, result if isinstance(result, list) else [result])
+
+    def check_unsigned(self, node: Any) -> None:
+        """Fails for an op of unsigned integers whose handler would read them with a sign."""
+        if node.op_type in UNSIGNED:
+            return
+        for item in node.input:
+            if item in self.values and self.values[item].is_unsigned:
+                raise ImportFailure(f"expects floats or signed integers for {node.op_type} but got "
+                                    f"{item} of {self.values[item].element}; cast it before")
 
     def set_results(self, node: Any, results: Sequence[Any]) -> None:
         for i, name in enumerate(node.output):
@@ -322,7 +338,7 @@ def parameter_attributes(name: str, shape: Sequence[int]) -> dict[str, str]:
 
 
 def is_float(array: Any) -> bool:
-    return not ELEMENTS.get(numpy.dtype(array.dtype).name, "i").startswith("i")
+    return not ELEMENTS.get(numpy.dtype(array.dtype).name, "i").startswith(("i", "u"))
 
 
 def is_transpose(array: Any, other: Any) -> bool:

@@ -21,7 +21,14 @@ from .walk import Handler, Walk, registry
 
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
             torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
-            torch.int8: "i8", torch.bool: "i1"}
+            torch.int8: "i8", torch.bool: "i1", torch.uint8: "ui8", torch.uint16: "ui16",
+            torch.uint32: "ui32", torch.uint64: "ui64"}
+# Ops whose handlers read unsigned integers as such, or only move their bits; without overloads.
+UNSIGNED = {"_to_copy", "_unsafe_view", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "cat",
+            "chunk", "eq", "expand", "expand_as", "flatten", "float", "ge", "gt", "le", "lt",
+            "mul", "narrow", "ne", "permute", "repeat", "reshape", "rsub", "select", "slice",
+            "split", "split_with_sizes", "squeeze", "stack", "sub", "t", "to", "transpose",
+            "type_as", "unbind", "unflatten", "unsqueeze", "view", "view_as", "where"}
 # Ops that return a copy of their first operand, and ops that may return the operand itself.
 COPIES = {"aten.clone.default", "aten.lift_fresh_copy.default"}
 IDENTITIES = COPIES | {"aten.contiguous.default", "aten.alias.default", "aten.dropout.default",
@@ -50,7 +57,7 @@ FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 def element_of(dtype: torch.dtype) -> str:
     if dtype not in ELEMENTS:
-        raise ImportFailure(f"expects tensors of floats or signed integers but got {dtype}")
+        raise ImportFailure(f"expects tensors of floats or integers but got {dtype}")
     return ELEMENTS[dtype]
 
 
@@ -228,8 +235,8 @@ class Importer(Walk):
                 raise ImportFailure(f"{node.name}: expects a static size of dimension {dim} but "
                                     f"got {size}")
         if value.dtype not in ELEMENTS:
-            raise ImportFailure(f"{node.name}: expects an input of floats or signed integers but "
-                                f"got {str(value.dtype).removeprefix('torch.')}")
+            raise ImportFailure(f"{node.name}: expects an input of floats or integers but got "
+                                f"{str(value.dtype).removeprefix('torch.')}")
         self.values[node] = self.graph.argument(
             value.shape, element_of(value.dtype), {"nn.input": quote(node.name)})
 
@@ -289,6 +296,7 @@ class Importer(Walk):
 
     def convert(self, node: Any, handler: Handler) -> Any:
         """Converts a node with a handler and checks the result's type against torch's."""
+        check_unsigned(node)
         try:
             result = handler(self, node)
             self.check(node, result)
@@ -522,6 +530,19 @@ def check_result(node: Any, name: str) -> None:
             raise ImportFailure(f"{place(node)}: expects a result whose shape follows from no "
                                 f"value but got {name}; write torch.where(mask, x, y) instead of a "
                                 "choice of rows")
+
+
+def check_unsigned(node: Any) -> None:
+    """Fails for an op of unsigned integers whose handler would read them with a sign."""
+    if str(node.target).split(".")[1] in UNSIGNED | {name.split(".")[1] for name in IDENTITIES}:
+        return
+    for item in torch.utils._pytree.tree_leaves(
+            [item.meta.get("val") for item in (node, *node.all_input_nodes)]):
+        if isinstance(item, torch.Tensor) and ELEMENTS.get(item.dtype, "").startswith("u"):
+            kind = str(item.dtype).removeprefix("torch.")
+            raise ImportFailure(f"{place(node)}: expects floats or signed integers for "
+                                f"{node.target} but got {kind}; convert it before, to float or to "
+                                "a wider type")
 
 
 def check_parameter(name: str, parameter: torch.Tensor) -> None:

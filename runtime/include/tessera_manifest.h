@@ -163,6 +163,9 @@ inline constexpr char kName[] = "name";
 inline constexpr char kRole[] = "role";
 /// Type of the elements, one of kDTypes.
 inline constexpr char kDType[] = "dtype";
+/// True if the integers are unsigned in files: u8 for i8, and so on; default:
+/// false.
+inline constexpr char kUnsigned[] = "unsigned";
 /// True global shape.
 inline constexpr char kShape[] = "shape";
 /// Shape in files, with the elements in the same order unless there are tiles

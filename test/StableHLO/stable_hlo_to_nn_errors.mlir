@@ -73,18 +73,6 @@
 
 // -----
 
-// Unsigned integers as a result of the graph.
-"builtin.module"() ({
-  // expected-error @+1 {{expects signed integers as a result but got 'tensor<4xui32>': convert it in the function, to a wider type}}
-  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xui32>, sym_name = "main"}> ({
-  ^bb0(%x: tensor<4xf32>):
-    %r = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xui32>
-    "func.return"(%r) : (tensor<4xui32>) -> ()
-  }) : () -> ()
-}) : () -> ()
-
-// -----
-
 // An element type without this op.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xi32>) -> tensor<4xi32>, sym_name = "main"}> ({

@@ -92,6 +92,11 @@ static bool isControl(mlir::func::FuncOp function, unsigned i) {
   return bool(function.getArgAttr(i, nn::NNDialect::kControlAttr));
 }
 
+/// True if files have the integers of argument `i` without a sign.
+static bool isUnsigned(mlir::func::FuncOp function, unsigned i) {
+  return bool(function.getArgAttr(i, nn::NNDialect::kUnsignedAttr));
+}
+
 /// Describes the first element that is not a valid id for the uses of an
 /// argument; empty if there is none.
 static std::string checkIds(mlir::BlockArgument argument,
@@ -100,8 +105,15 @@ static std::string checkIds(mlir::BlockArgument argument,
           mlir::getElementTypeOrSelf(argument.getType())))
     return {};
   IntegerDomain ids = findIds(argument);
+  bool unsignedIds = isUnsigned(
+      llvm::cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp()),
+      argument.getArgNumber());
   for (int64_t i = 0; ids.limit && i < tensor.getNumElements(); ++i) {
     int64_t id = tensor[i].i;
+    // Beyond the ids either way.
+    if (unsignedIds && id < 0)
+      id = int64_t(std::min<uint64_t>(tensor.getElementType().toUnsigned(id),
+                                      INT64_MAX));
     if ((id >= 0 && id < *ids.limit) || id == ids.ignored)
       continue;
     return "expects ids from 0 to " + std::to_string(*ids.limit - 1) +
@@ -130,7 +142,7 @@ llvm::Expected<RankTensors> tessera::readInputs(mlir::func::FuncOp function,
     auto tensor = readNpy(
         (folder + "/" + name + ".npy").str(),
         ElementType(mlir::getElementTypeOrSelf(function.getArgumentTypes()[i])),
-        getFileShape(function, i));
+        getFileShape(function, i), isUnsigned(function, i));
     if (!tensor) {
       faults.push_back(llvm::toString(tensor.takeError()));
       continue;
@@ -263,7 +275,7 @@ llvm::Error tessera::writeData(mlir::func::FuncOp original,
       continue;
     if (llvm::Error error = writeNpy(
             (folder + "/" + getArgumentName(original, i) + ".npy").str(),
-            toLogical(original, i, *tensor)))
+            toLogical(original, i, *tensor), isUnsigned(original, i)))
       return error;
   }
   llvm::DenseMap<int64_t, unsigned> donors;
@@ -273,11 +285,11 @@ llvm::Error tessera::writeData(mlir::func::FuncOp original,
       donors[donated.getInt()] = i;
   for (auto [i, tensor] : llvm::enumerate(report.expected)) {
     auto donor = donors.find(i);
-    if (llvm::Error error =
-            writeNpy(expected + "/" + getResultName(original, i) + ".npy",
-                     donor == donors.end()
-                         ? *tensor
-                         : toLogical(original, donor->second, *tensor)))
+    if (llvm::Error error = writeNpy(
+            expected + "/" + getResultName(original, i) + ".npy",
+            donor == donors.end() ? *tensor
+                                  : toLogical(original, donor->second, *tensor),
+            bool(original.getResultAttr(i, nn::NNDialect::kUnsignedAttr))))
       return error;
   }
   return llvm::Error::success();

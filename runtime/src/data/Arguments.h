@@ -41,7 +41,8 @@ Status setLimits(tessera_rt_context *ctx, const Manifest &manifest,
                  float limit);
 
 /// Returns element `index` of an array, widened.
-double readElement(int32_t dtype, const uint8_t *data, int64_t index);
+double readElement(int32_t dtype, bool isUnsigned, const uint8_t *data,
+                   int64_t index);
 
 /// Compares every result with options.compare/NAME.npy. Runs on one rank.
 Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,

@@ -95,20 +95,26 @@ std::string tessera::rt::checkArray(const Value &value, const NpyArray &array) {
       (value.dtype == TESSERA_RT_BF16 || value.dtype == TESSERA_RT_F16) &&
       array.dtype == TESSERA_RT_F32;
   if ((array.dtype == value.dtype || isRounded) &&
-      array.shape == value.logicalShape)
+      array.isUnsigned == value.isUnsigned && array.shape == value.logicalShape)
     return std::string();
   return "argument '" + value.name + "' expects " +
-         describeType(value.dtype, value.logicalShape) + ", but got " +
-         describeType(array.dtype, array.shape);
+         describeType(value.dtype, value.logicalShape, value.isUnsigned) +
+         ", but got " +
+         describeType(array.dtype, array.shape, array.isUnsigned);
 }
 
-/// Returns an element of an integer dtype. The file's data may be unaligned.
-static int64_t readInteger(int32_t dtype, const uint8_t *elements, int64_t i) {
+/// Returns an element of an integer type; of an unsigned one the largest of
+/// i64 for those beyond. The file's data may be unaligned.
+static int64_t readInteger(const NpyArray &array, int64_t i) {
   auto read = [&](auto value) {
-    memcpy(&value, elements + i * int64_t(sizeof(value)), sizeof(value));
-    return int64_t(value);
+    memcpy(&value, array.elements + i * int64_t(sizeof(value)), sizeof(value));
+    if (!array.isUnsigned)
+      return int64_t(value);
+    constexpr uint64_t most = std::numeric_limits<int64_t>::max();
+    using Unsigned = std::make_unsigned_t<decltype(value)>;
+    return int64_t(std::min(uint64_t(Unsigned(value)), most));
   };
-  switch (dtype) {
+  switch (array.dtype) {
   case TESSERA_RT_I64:
     return read(int64_t());
   case TESSERA_RT_I32:
@@ -118,7 +124,7 @@ static int64_t readInteger(int32_t dtype, const uint8_t *elements, int64_t i) {
   case TESSERA_RT_I8:
     return read(int8_t());
   default:
-    return read(bool());
+    return int64_t(array.elements[i]);
   }
 }
 
@@ -139,7 +145,7 @@ std::string tessera::rt::checkIds(const Value &value, const NpyArray &array) {
     return std::string();
   int64_t count = value.elements();
   for (int64_t i = 0; i < count; ++i) {
-    int64_t id = readInteger(array.dtype, array.elements, i);
+    int64_t id = readInteger(array, i);
     if ((id >= 0 && id < value.vocab) || id == value.ignored)
       continue;
     std::string besides =
@@ -183,8 +189,9 @@ void InputFolder::checkArguments(const Manifest &manifest, bool initMissing,
                       (value.role == Role::Param || value.role == Role::State);
       bool isNamed = saved.hasFile(value.name + ".npy");
       if (isNeeded && !isNamed)
-        faults.push_back("missing: '" + value.name + ".npy', " +
-                         describeType(value.dtype, value.logicalShape));
+        faults.push_back(
+            "missing: '" + value.name + ".npy', " +
+            describeType(value.dtype, value.logicalShape, value.isUnsigned));
       continue;
     }
     NpyArray array;

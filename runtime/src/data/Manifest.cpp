@@ -66,9 +66,21 @@ std::string tessera::rt::describeShape(const std::vector<int64_t> &shape) {
   return text + "]";
 }
 
+std::string tessera::rt::fileTypeName(int32_t dtype, bool isUnsigned) {
+  std::string name = dtypeName(dtype);
+  return isUnsigned ? "u" + name.substr(1) : name;
+}
+
 std::string tessera::rt::describeType(int32_t dtype,
-                                      const std::vector<int64_t> &shape) {
-  return dtypeName(dtype) + describeShape(shape);
+                                      const std::vector<int64_t> &shape,
+                                      bool isUnsigned) {
+  return fileTypeName(dtype, isUnsigned) + describeShape(shape);
+}
+
+/// Whether integers of a type have a sign in some files and none in others.
+static bool mayBeUnsigned(int32_t dtype) {
+  return dtype == TESSERA_RT_I8 || dtype == TESSERA_RT_I16 ||
+         dtype == TESSERA_RT_I32 || dtype == TESSERA_RT_I64;
 }
 
 static std::vector<int64_t> readIntegers(const Json &json, const char *name) {
@@ -301,6 +313,11 @@ static std::string readValue(const Json &json, bool isArgument,
                              const Manifest &manifest, Value &value) {
   value.name = json.getString(value::kName);
   value.dtype = dtypeFromName(json.getString(value::kDType));
+  const Json *isUnsigned = json.find(value::kUnsigned);
+  value.isUnsigned =
+      isUnsigned && isUnsigned->kind == Json::Bool && isUnsigned->boolean;
+  if (value.isUnsigned && !mayBeUnsigned(value.dtype))
+    return "expects integers that are unsigned";
   value.shape = readIntegers(json, value::kShape);
   value.logicalShape = json.find(value::kLogicalShape)
                            ? readIntegers(json, value::kLogicalShape)

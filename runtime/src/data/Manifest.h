@@ -66,6 +66,8 @@ struct Value {
   std::string name;
   Role role = Role::Result;
   int32_t dtype = 0;
+  /// Files have the integers of this type without a sign.
+  bool isUnsigned = false;
   std::vector<int64_t> shape, paddedShape, localShape;
   /// The shape in files, and the number of tiles by dimension. Files have the
   /// same elements, in the same order except for tiles; no tiles means one.
@@ -168,8 +170,12 @@ std::string readLayout(const Json &json, const char *values,
 /// "[4, 16]"
 std::string describeShape(const std::vector<int64_t> &shape);
 
+/// The name of a type in files: that of the dtype, or "u8" for an unsigned i8.
+std::string fileTypeName(int32_t dtype, bool isUnsigned);
+
 /// "f32[4, 16]"
-std::string describeType(int32_t dtype, const std::vector<int64_t> &shape);
+std::string describeType(int32_t dtype, const std::vector<int64_t> &shape,
+                         bool isUnsigned = false);
 
 } // namespace tessera::rt
 

@@ -63,6 +63,14 @@ static const char *const npyNames[] = {"<f4",   nullptr, "<f2", "<f8",
                                        "|b1",   "|i1",   "<i4", "<i8",
                                        nullptr, nullptr, "<i2"};
 
+/// Returns NumPy's name of a type: '<u4' for an unsigned '<i4'.
+static std::string npyName(int32_t dtype, bool isUnsigned) {
+  std::string name = npyNames[dtype];
+  if (isUnsigned)
+    name[1] = 'u';
+  return name;
+}
+
 static int32_t dtypeFromNpy(const std::string &descr) {
   for (int32_t i = 0; i < int32_t(std::size(npyNames)); ++i)
     if (npyNames[i] && descr == npyNames[i])
@@ -104,7 +112,9 @@ std::string NpyArray::open(const std::string &path, int folder,
   std::string descr = headerField(header, "descr", "'", "'");
   if (header.find("'fortran_order': False") == std::string::npos)
     return "expects '" + path + "' in C order";
-  dtype = dtypeFromNpy(descr);
+  isUnsigned = descr.size() == 3 && descr[1] == 'u';
+  dtype =
+      dtypeFromNpy(isUnsigned ? descr.substr(0, 1) + "i" + descr[2] : descr);
   if (dtype < 0)
     return "expects '" + path + "' of a known type, but got '" + descr + "'";
   std::string dims = headerField(header, "shape", "(", ")");
@@ -198,7 +208,7 @@ static bool writeWidened(int fd, int32_t dtype, const void *elements,
 }
 
 /// Returns everything before the elements.
-static std::string describeHeader(int32_t dtype,
+static std::string describeHeader(int32_t dtype, bool isUnsigned,
                                   const std::vector<int64_t> &shape) {
   std::string dims;
   for (int64_t extent : shape)
@@ -206,11 +216,11 @@ static std::string describeHeader(int32_t dtype,
   // NumPy writes (3,) for one dimension and (2, 3) for more.
   if (!dims.empty())
     dims.resize(dims.size() - (shape.size() == 1 ? 1 : 2));
-  const char *type =
-      npyNames[isWidened(dtype) ? int32_t(TESSERA_RT_F32) : dtype];
+  std::string type =
+      npyName(isWidened(dtype) ? int32_t(TESSERA_RT_F32) : dtype, isUnsigned);
   std::string header =
-      format("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", type,
-             dims.c_str());
+      format("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+             type.c_str(), dims.c_str());
   size_t total = (10 + header.size() + 1 + 63) / 64 * 64;
   header.resize(total - 11, ' ');
   header += '\n';
@@ -229,14 +239,14 @@ static int64_t countElements(const std::vector<int64_t> &shape) {
 
 int64_t tessera::rt::npyBytes(int32_t dtype,
                               const std::vector<int64_t> &shape) {
-  return int64_t(describeHeader(dtype, shape).size()) +
+  return int64_t(describeHeader(dtype, /*isUnsigned=*/false, shape).size()) +
          countElements(shape) * (isWidened(dtype) ? 4 : dtypeSize(dtype));
 }
 
 std::string tessera::rt::writeNpy(const std::string &path, int32_t dtype,
                                   const std::vector<int64_t> &shape,
-                                  const void *elements) {
-  std::string header = describeHeader(dtype, shape);
+                                  const void *elements, bool isUnsigned) {
+  std::string header = describeHeader(dtype, isUnsigned, shape);
   int64_t count = countElements(shape);
   int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)

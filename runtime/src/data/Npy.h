@@ -41,6 +41,8 @@ private:
 struct NpyArray {
   MappedFile file;
   int32_t dtype = -1;
+  /// The file has integers of this type without a sign.
+  bool isUnsigned = false;
   std::vector<int64_t> shape;
   const uint8_t *elements = nullptr;
   /// Opens a file as MappedFile does. Returns a message that names the path, or
@@ -60,9 +62,10 @@ std::string writeSynced(const std::string &path, const std::string &text);
 
 /// Writes an array to the file `path` and flushes it to disk. Returns a
 /// message, or nothing; an incomplete file is removed. bf16 and 8-bit floats,
-/// which NumPy lacks, are written as f32.
+/// which NumPy lacks, are written as f32, integers with or without a sign.
 std::string writeNpy(const std::string &path, int32_t dtype,
-                     const std::vector<int64_t> &shape, const void *elements);
+                     const std::vector<int64_t> &shape, const void *elements,
+                     bool isUnsigned = false);
 
 } // namespace tessera::rt
 

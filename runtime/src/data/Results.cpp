@@ -78,19 +78,25 @@ Status tessera::rt::writeValues(tessera_rt_context *ctx,
       continue;
     const Value &value = *values[i];
     std::vector<uint8_t> whole = assemble(ctx, value);
-    std::string error = writeNpy(directory + "/" + value.name + ".npy",
-                                 value.dtype, value.logicalShape, whole.data());
+    std::string error =
+        writeNpy(directory + "/" + value.name + ".npy", value.dtype,
+                 value.logicalShape, whole.data(), value.isUnsigned);
     if (!error.empty())
       return fail(ctx, statusOfFailure(error), error);
   }
   return TESSERA_RT_OK;
 }
 
-double tessera::rt::readElement(int32_t dtype, const uint8_t *data,
-                                int64_t index) {
+double tessera::rt::readElement(int32_t dtype, bool isUnsigned,
+                                const uint8_t *data, int64_t index) {
   auto load = [&](auto zero) {
     memcpy(&zero, data + index * int64_t(sizeof(zero)), sizeof(zero));
     return zero;
+  };
+  auto loadInteger = [&](auto zero) {
+    using Unsigned = std::make_unsigned_t<decltype(zero)>;
+    zero = load(zero);
+    return isUnsigned ? double(Unsigned(zero)) : double(zero);
   };
   switch (dtype) {
   case TESSERA_RT_F32:
@@ -102,13 +108,13 @@ double tessera::rt::readElement(int32_t dtype, const uint8_t *data,
   case TESSERA_RT_F16:
     return double(load(_Float16()));
   case TESSERA_RT_I32:
-    return load(int32_t());
+    return loadInteger(int32_t());
   case TESSERA_RT_I64:
-    return double(load(int64_t()));
+    return loadInteger(int64_t());
   case TESSERA_RT_I8:
-    return load(int8_t());
+    return loadInteger(int8_t());
   case TESSERA_RT_I16:
-    return load(int16_t());
+    return loadInteger(int16_t());
   default:
     return load(uint8_t());
   }
@@ -130,8 +136,9 @@ Status tessera::rt::compareResults(tessera_rt_context *ctx,
     std::vector<uint8_t> ours = assemble(ctx, value);
     Comparison comparison{value.name};
     for (int64_t i = 0, e = value.elements(); i < e; ++i) {
-      double a = readElement(value.dtype, ours.data(), i);
-      double b = readElement(theirs.dtype, theirs.elements, i);
+      double a = readElement(value.dtype, value.isUnsigned, ours.data(), i);
+      double b =
+          readElement(theirs.dtype, theirs.isUnsigned, theirs.elements, i);
       if (std::isnan(a) && std::isnan(b))
         continue;
       double difference = a == b ? 0 : std::fabs(a - b);

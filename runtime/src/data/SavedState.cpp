@@ -78,7 +78,8 @@ tessera::rt::writeStateManifest(const std::string &folder,
     const Value &value = *values[size_t(i)];
     MappedFile file;
     errors[size_t(i)] = file.open(folder + "/" + value.name + ".npy");
-    state.files[size_t(i)] = {value.name, dtypeName(value.dtype),
+    state.files[size_t(i)] = {value.name,
+                              fileTypeName(value.dtype, value.isUnsigned),
                               value.logicalShape, file.size(),
                               xxh64(file.data(), size_t(file.size()))};
   });

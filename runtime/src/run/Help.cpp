@@ -37,9 +37,9 @@ static std::string describeValues(const Manifest &manifest) {
     bool isLong = value.role == Role::Param || value.role == Role::State;
     if (isLong && ++counts[size_t(value.role)] > shown)
       continue;
-    text +=
-        format("  %-24s %-7s %s\n", value.name.c_str(), roleName(value.role),
-               describeType(value.dtype, value.shape).c_str());
+    text += format(
+        "  %-24s %-7s %s\n", value.name.c_str(), roleName(value.role),
+        describeType(value.dtype, value.shape, value.isUnsigned).c_str());
   }
   for (size_t role = 0; role < 2; ++role)
     if (counts[role] > shown)
@@ -55,8 +55,9 @@ static std::string describeValues(const Manifest &manifest) {
     const Value &value = manifest.results[i];
     donated += isDonated[i];
     if (!isDonated[i])
-      text += format("  %-24s %s\n", value.name.c_str(),
-                     describeType(value.dtype, value.shape).c_str());
+      text += format(
+          "  %-24s %s\n", value.name.c_str(),
+          describeType(value.dtype, value.shape, value.isUnsigned).c_str());
   }
   if (donated)
     text += format("  and the new value of %zu arguments\n", donated);

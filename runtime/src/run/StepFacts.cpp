@@ -33,7 +33,7 @@ double tessera::rt::getScalar(const Manifest &manifest, const StepFacts &facts,
   const Value *value = manifest.findScalar(name);
   for (size_t i = 0; value && i < numStepScalars; ++i)
     if (strcmp(stepScalars[i], name) == 0 && facts.hasScalar[i])
-      return readElement(value->dtype, facts.scalars[i], 0);
+      return readElement(value->dtype, value->isUnsigned, facts.scalars[i], 0);
   return std::nan("");
 }
 

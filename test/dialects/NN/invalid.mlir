@@ -95,6 +95,18 @@ func.func @source_rank(%w: tensor<4x2xf32> {nn.param = "w", nn.source = #nn.sour
 // expected-error @+1 {{nn.vocab: expects a number of ids, at least 1, but got 0 : i64}}
 func.func @vocab(%w: tensor<4xi32> {nn.vocab = 0}) { return }
 // -----
+// expected-error @+1 {{nn.unsigned: expects a tensor of integers of 8, 16, 32 or 64 bits but got 'tensor<4xf32>'}}
+func.func @unsigned_float(%w: tensor<4xf32> {nn.unsigned}) { return }
+// -----
+// expected-error @+1 {{nn.unsigned: expects a tensor of integers of 8, 16, 32 or 64 bits but got 'tensor<4xi1>'}}
+func.func @unsigned_bit(%w: tensor<4xi1>) -> (tensor<4xi1> {nn.unsigned}) { return %w : tensor<4xi1> }
+// -----
+// expected-error @+1 {{nn.unsigned: expects an input or a result but got argument 0 with nn.param}}
+func.func @unsigned_parameter(%w: tensor<4xi8> {nn.param = "w", nn.unsigned}) { return }
+// -----
+// expected-error @+1 {{nn.unsigned}}
+func.func @unsigned_value(%w: tensor<4xi8> {nn.unsigned = true}) { return }
+// -----
 // expected-error @+1 {{nn.ignored: expects an id but got "none"}}
 func.func @ignored(%w: tensor<4xi32> {nn.ignored = "none"}) { return }
 // -----

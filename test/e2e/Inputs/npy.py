@@ -4,7 +4,8 @@ import ast
 import struct
 
 # The format of an element for each type.
-FORMATS = {"<f2": "e", "<f4": "f", "<i4": "i", "<i8": "q"}
+FORMATS = {"<f2": "e", "<f4": "f", "|i1": "b", "<i2": "h", "<i4": "i", "<i8": "q", "|u1": "B",
+           "<u2": "H", "<u4": "I", "<u8": "Q"}
 
 
 def write(path, values, descr="<f4", shape=None):
