@@ -178,11 +178,13 @@ static void readWeight(const DimClasses &dims, nn::EinsumOp op, bool isLeft,
   matmuls.ofWeights.push_back(use);
 }
 
-/// Reads a convolution by a weight, which takes and makes channels.
+/// Reads a convolution by a weight, which takes and makes channels. One of
+/// several groups keeps the groups apart, and so passes its channels on.
 static void readWeight(const DimClasses &dims, nn::ConvolutionOp op,
                        Matmuls &matmuls) {
   BlockArgument weight = findWeight(dims, op.getWeight());
-  if (!weight || dims.isConstant(op.getX()))
+  if (!weight || dims.isConstant(op.getX()) ||
+      op.getWeight().getType().getDimSize(0) != 1)
     return;
   auto find = [&](Value value) -> std::optional<unsigned> {
     if (findTensorType(value).getDimSize(2) == 1)

@@ -48,6 +48,89 @@ static bool leadsTo(unsigned stream, unsigned number,
   return 2 * toStream > all;
 }
 
+/// The streams that a weight reaches an inner class from, or from which it is
+/// reached.
+static std::set<unsigned>
+findJoined(const std::set<unsigned> &streams,
+           const std::vector<WeightUse> &uses,
+           const std::function<bool(Class)> &isInside) {
+  std::set<unsigned> joined;
+  for (const WeightUse &use : uses)
+    for (auto [from, to] :
+         {std::pair(use.taken, use.made), std::pair(use.made, use.taken)})
+      if (from && streams.count(*from) && isInside(to))
+        joined.insert(*from);
+  return joined;
+}
+
+namespace {
+/// A class between weights of a chain: some make it, others take it.
+struct Link {
+  unsigned number;
+  /// The uses that make or take it.
+  std::vector<size_t> uses;
+  bool isMade = false, isTaken = false, isOpen = true;
+};
+} // namespace
+
+/// Finds the classes that may be, and that weights make and take, none of which
+/// is done.
+static std::vector<Link>
+findLinks(const std::vector<WeightUse> &uses,
+          const std::function<bool(unsigned)> &mayBe,
+          const std::function<bool(const WeightUse &)> &isDone) {
+  std::map<unsigned, Link> links;
+  for (size_t i = 0; i < uses.size(); ++i)
+    for (Class number : {uses[i].taken, uses[i].made}) {
+      if (!number || !mayBe(*number))
+        continue;
+      Link &link = links.try_emplace(*number, Link{*number, {}}).first->second;
+      link.uses.push_back(i);
+      (number == uses[i].made ? link.isMade : link.isTaken) = true;
+      link.isOpen &= uses[i].taken != uses[i].made && !isDone(uses[i]);
+    }
+  std::vector<Link> open;
+  for (const auto &[number, link] : links)
+    if (link.isMade && link.isTaken && link.isOpen)
+      open.push_back(link);
+  return open;
+}
+
+/// Chooses classes of which no two share a weight: a greedy matching, which
+/// begins at the largest of the weights that have one class left, so that few
+/// weights and small ones stay without.
+static std::vector<unsigned> matchLinks(std::vector<Link> links,
+                                        const std::vector<WeightUse> &uses) {
+  std::vector<unsigned> chosen;
+  while (!links.empty()) {
+    std::vector<size_t> count(uses.size());
+    for (const Link &link : links)
+      for (size_t use : link.uses)
+        ++count[use];
+    auto rank = [&](const Link &link) {
+      int64_t end = 0, all = 0;
+      for (size_t use : link.uses) {
+        all += uses[use].elements;
+        if (count[use] == 1)
+          end = std::max(end, uses[use].elements);
+      }
+      return std::pair(end, all);
+    };
+    Link best = *std::max_element(
+        links.begin(), links.end(),
+        [&](const Link &a, const Link &b) { return rank(a) < rank(b); });
+    chosen.push_back(best.number);
+    auto shares = [&](const Link &link) {
+      return std::find_first_of(link.uses.begin(), link.uses.end(),
+                                best.uses.begin(),
+                                best.uses.end()) != link.uses.end();
+    };
+    links.erase(std::remove_if(links.begin(), links.end(), shares),
+                links.end());
+  }
+  return chosen;
+}
+
 WeightRoles
 tessera::findWeightRoles(const std::vector<WeightUse> &uses,
                          const std::function<bool(unsigned)> &isNormalized,
@@ -68,7 +151,7 @@ tessera::findWeightRoles(const std::vector<WeightUse> &uses,
              !isInner(number) && (streams.empty() || !isKnown(number));
     });
     if (!stream)
-      return roles;
+      break;
     if (streams.empty())
       roles.stream = stream;
     streams.insert(*stream);
@@ -78,4 +161,15 @@ tessera::findWeightRoles(const std::vector<WeightUse> &uses,
         roles.inner.push_back(*use.made);
     open.erase(std::remove_if(open.begin(), open.end(), isDone), open.end());
   }
+  std::set<unsigned> joined = findJoined(streams, uses, isInside);
+  auto mayLink = [&](unsigned number) {
+    return !isKnown(number) && !isInside(number) && !joined.count(number);
+  };
+  std::vector<unsigned> chain =
+      matchLinks(findLinks(uses, mayLink, isDone), uses);
+  // A chain alone has no stream.
+  if (!chain.empty() && roles.stream && !joined.count(*roles.stream))
+    roles.stream = std::nullopt;
+  roles.inner.insert(roles.inner.end(), chain.begin(), chain.end());
+  return roles;
 }

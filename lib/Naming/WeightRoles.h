@@ -36,7 +36,9 @@ struct WeightRoles {
   /// The classes between two weights of a layer, in the order of the weights:
   /// a weight makes it, and of the weights that take it more than half, by
   /// elements, make the stream (or a later one, where weights without such a
-  /// class have a stream of their own).
+  /// class have a stream of their own); or a weight makes it and another one
+  /// takes it, none of which has such a class or a stream between them: every
+  /// second class of a chain of convolutions.
   std::vector<unsigned> inner;
 };
 

@@ -218,3 +218,58 @@ func.func @statistics(%x: tensor<8x16xf32> {nn.input = "x"}) -> tensor<8x16xf32>
   %2 = arith.subf %x, %1 : tensor<8x16xf32>
   return %2 : tensor<8x16xf32>
 }
+
+// -----
+
+// A chain of five weights: the pairs leave the smallest end without a part. The
+// convolution of two groups between the second and the third passes channels on.
+// CHECK-LABEL: @chain(
+// CHECK-SAME: {nn.dims = ["other", "other", "other", "other"], nn.param = "a"}
+// CHECK-SAME: {nn.dims = ["other", "ffn", "other", "other"], nn.param = "b"}
+// CHECK-SAME: {nn.dims = ["ffn", "other", "other", "other"], nn.param = "groups"}
+// CHECK-SAME: {nn.dims = ["other", "other", "ffn", "other"], nn.param = "c"}
+// CHECK-SAME: {nn.dims = ["other", "ffn", "other", "other"], nn.param = "d"}
+// CHECK-SAME: {nn.dims = ["other", "ffn"], nn.param = "e"}
+func.func @chain(%x: tensor<2x1x3x6xf32> {nn.input = "x"}, %a: tensor<1x8x3x1xf32> {nn.param = "a"},
+    %b: tensor<1x16x8x1xf32> {nn.param = "b"}, %groups: tensor<2x8x8x1xf32> {nn.param = "groups"},
+    %c: tensor<1x16x16x1xf32> {nn.param = "c"}, %d: tensor<1x32x16x1xf32> {nn.param = "d"},
+    %e: tensor<20x32xf32> {nn.param = "e"}) -> tensor<2x6x20xf32> {
+  %0 = nn.convolution %x, %a strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x1x3x6xf32>, tensor<1x8x3x1xf32> -> tensor<2x1x8x6xf32>
+  %1 = nn.convolution %0, %b strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x1x8x6xf32>, tensor<1x16x8x1xf32> -> tensor<2x1x16x6xf32>
+  %2 = tensor.collapse_shape %1 [[0], [1, 2], [3]] : tensor<2x1x16x6xf32> into tensor<2x16x6xf32>
+  %3 = tensor.expand_shape %2 [[0], [1, 2], [3]] output_shape [2, 2, 8, 6] : tensor<2x16x6xf32> into tensor<2x2x8x6xf32>
+  %4 = nn.convolution %3, %groups strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x2x8x6xf32>, tensor<2x8x8x1xf32> -> tensor<2x2x8x6xf32>
+  %5 = tensor.collapse_shape %4 [[0], [1, 2], [3]] : tensor<2x2x8x6xf32> into tensor<2x16x6xf32>
+  %6 = nn.broadcast %5 dims [0, 2, 3] : tensor<2x16x6xf32> -> tensor<2x1x16x6xf32>
+  %7 = nn.convolution %6, %c strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x1x16x6xf32>, tensor<1x16x16x1xf32> -> tensor<2x1x16x6xf32>
+  %8 = nn.convolution %7, %d strides [1] low [0] high [0] dilation [1] x_dilation [1] : tensor<2x1x16x6xf32>, tensor<1x32x16x1xf32> -> tensor<2x1x32x6xf32>
+  %9 = tensor.collapse_shape %8 [[0], [1, 2], [3]] : tensor<2x1x32x6xf32> into tensor<2x32x6xf32>
+  %10 = nn.einsum "acd,ec->ade" %9, %e : tensor<2x32x6xf32>, tensor<20x32xf32> -> tensor<2x6x20xf32>
+  return %10 : tensor<2x6x20xf32>
+}
+
+// -----
+
+// A latent between the stream and the heads, and a gate of numbers that a matmul
+// multiplies without a sum, stay whole.
+// CHECK-LABEL: @latent_of_heads(
+// CHECK-SAME: {nn.dims = ["embed", "other"], nn.param = "latent"}
+// CHECK-SAME: {nn.dims = ["other", "kv_heads", "other"], nn.param = "q"}
+// CHECK-SAME: {nn.dims = ["embed", "kv_heads", "other"], nn.param = "k"}
+// CHECK-SAME: {nn.dims = ["kv_heads", "other", "embed"], nn.param = "o"}
+// CHECK-SAME: {nn.dims = ["embed", "other"], nn.param = "gate"}
+func.func @latent_of_heads(%x: tensor<2x6x16xf32> {nn.input = "x"}, %latent: tensor<16x4xf32> {nn.param = "latent"},
+    %q: tensor<4x2x8xf32> {nn.param = "q"}, %k: tensor<16x2x8xf32> {nn.param = "k"},
+    %o: tensor<2x8x16xf32> {nn.param = "o"}, %gate: tensor<16x5xf32> {nn.param = "gate"}) -> (tensor<2x6x16xf32>, tensor<2x6x5xf32>) {
+  %0 = nn.einsum "abc,cd->abd" %x, %latent : tensor<2x6x16xf32>, tensor<16x4xf32> -> tensor<2x6x4xf32>
+  %1 = nn.einsum "abc,cde->abde" %0, %q : tensor<2x6x4xf32>, tensor<4x2x8xf32> -> tensor<2x6x2x8xf32>
+  %2 = nn.einsum "abc,cde->abde" %x, %k : tensor<2x6x16xf32>, tensor<16x2x8xf32> -> tensor<2x6x2x8xf32>
+  %3 = nn.einsum "abcd,aecd->acbe" %1, %2 : tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32> -> tensor<2x2x6x6xf32>
+  %4 = math.tanh %3 : tensor<2x2x6x6xf32>
+  %5 = nn.einsum "acbe,aecd->abcd" %4, %2 : tensor<2x2x6x6xf32>, tensor<2x6x2x8xf32> -> tensor<2x6x2x8xf32>
+  %6 = nn.einsum "abcd,cde->abe" %5, %o : tensor<2x6x2x8xf32>, tensor<2x8x16xf32> -> tensor<2x6x16xf32>
+  %7 = arith.addf %x, %6 : tensor<2x6x16xf32>
+  %8 = nn.einsum "abc,cd->abd" %7, %gate : tensor<2x6x16xf32>, tensor<16x5xf32> -> tensor<2x6x5xf32>
+  %9 = nn.einsum "abc,abc->abc" %8, %8 : tensor<2x6x5xf32>, tensor<2x6x5xf32> -> tensor<2x6x5xf32>
+  return %7, %9 : tensor<2x6x16xf32>, tensor<2x6x5xf32>
+}

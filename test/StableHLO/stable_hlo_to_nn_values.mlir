@@ -186,3 +186,22 @@
     "func.return"(%0, %1, %2, %3, %4, %5, %6, %7) : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x3xi64>, tensor<6xf32>, tensor<2x3xi1>, tensor<3x2xi8>) -> ()
   }) : () -> ()
 }) : () -> ()
+
+// -----
+
+// Arguments and results that are unsigned: types have no sign, files none either.
+// CHECK-LABEL: @unsigned
+// CHECK: @forward(%[[X:.+]]: tensor<4xi8> {{[{].*}}nn.input = "arg0", nn.unsigned}, %{{.+}}: tensor<4xi8> {{[{].*}}nn.input = "arg1"})
+// CHECK-SAME: -> (tensor<4xf32> {nn.output = {{[^,]*}}}, tensor<4xi64> {nn.output = {{[^,]*}}, nn.unsigned})
+// CHECK-DAG: arith.uitofp %[[X]] : tensor<4xi8> to tensor<4xf32>
+// CHECK-DAG: arith.extui %[[X]] : tensor<4xi8> to tensor<4xi64>
+"builtin.module"() <{sym_name = "unsigned"}> ({
+  "func.func"() <{function_type = (tensor<4xui8>, tensor<4xi8>) -> (tensor<4xf32>, tensor<4xui64>), sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xui8>, %y: tensor<4xi8>):
+    %0 = "stablehlo.convert"(%x) : (tensor<4xui8>) -> tensor<4xf32>
+    %1 = "stablehlo.convert"(%y) : (tensor<4xi8>) -> tensor<4xf32>
+    %2 = "stablehlo.add"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %3 = "stablehlo.convert"(%x) : (tensor<4xui8>) -> tensor<4xui64>
+    "func.return"(%2, %3) : (tensor<4xf32>, tensor<4xui64>) -> ()
+  }) : () -> ()
+}) : () -> ()

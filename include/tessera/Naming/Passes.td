@@ -27,7 +27,9 @@ def NameDimsPass : Pass<"nn-name-dims", "::mlir::func::FuncOp"> {
        the stream, `embed`. A class that one makes, and of whose takers, by elements,
        more than half make the stream, is `kv_heads` where a softmax keeps it, else
        `ffn`. Weights that touch no such class are looked at again with the next
-       stream. What a weight makes in the last dimension of the result `logits` is
+       stream. Weights that still touch none, such as a chain of convolutions, get
+       some: `ffn` is a class that one makes and another takes, if none of them has
+       another, from the end of the chain with the larger weight on. What a weight makes in the last dimension of the result `logits` is
        `vocab`;
     5. a dimension that two matmuls around a softmax keep and no weight makes:
        `batch`; lookups by an argument's ids (`vocab`, `embed`, `batch`, `seq`) or by
