@@ -536,8 +536,8 @@ def check_unsigned(node: Any) -> None:
     """Fails for an op of unsigned integers whose handler would read them with a sign."""
     if str(node.target).split(".")[1] in UNSIGNED | {name.split(".")[1] for name in IDENTITIES}:
         return
-    for item in torch.utils._pytree.tree_leaves(
-            [item.meta.get("val") for item in (node, *node.all_input_nodes)]):
+    # One of several results, such as the reserve of a batch norm, is no value of the graph.
+    for item in (given.meta.get("val") for given in (node, *node.all_input_nodes)):
         if isinstance(item, torch.Tensor) and ELEMENTS.get(item.dtype, "").startswith("u"):
             kind = str(item.dtype).removeprefix("torch.")
             raise ImportFailure(f"{place(node)}: expects floats or signed integers for "
