@@ -11,10 +11,29 @@
 
 using namespace tessera::test;
 
+namespace {
+/// What is added to scores along some of batch, query, group, head and key.
+struct Bias {
+  const Data *data = nullptr;
+  std::vector<int64_t> dims;
+
+  Number addTo(const Number &score, const Shape &query, int64_t key,
+               Elem elem) const {
+    if (!data)
+      return score;
+    Shape index;
+    for (int64_t dim : dims)
+      index.push_back(dim == 4 ? key : query[dim]);
+    return add(score, data->at(index), elem);
+  }
+};
+} // namespace
+
 /// A query's scores of the keys that it sees, starting at key `first`.
 static std::vector<Number> getScores(const Data &q, const Data &k,
                                      const Shape &query, bool causal,
-                                     int64_t first, Number scale, Elem elem) {
+                                     int64_t first, Number scale,
+                                     const Bias &bias, Elem elem) {
   std::vector<Number> scores;
   int64_t numKeys = k.type.shape[1], dim = q.type.shape[4];
   for (int64_t key = first; key < numKeys; ++key) {
@@ -25,7 +44,8 @@ static std::vector<Number> getScores(const Data &q, const Data &k,
       products.push_back(
           multiply(q.at({query[0], query[1], query[2], query[3], d}),
                    k.at({query[0], key, query[2], d}), elem));
-    scores.push_back(multiply(sum(products, elem), scale, elem));
+    Number scaled = multiply(sum(products, elem), scale, elem);
+    scores.push_back(bias.addTo(scaled, query, key, elem));
   }
   return scores;
 }
@@ -65,57 +85,87 @@ static bool addAttention(Generator &g) {
   if (window)
     mask += "window " + std::to_string(window) + " ";
   std::vector<int> operands{value, g.get(k), g.get(v)};
-  std::string documents;
-  if (g.isTopLevel() && g.random.oneIn(3)) {
+  std::string others;
+  bool hasStarts = g.isTopLevel() && g.random.oneIn(3);
+  if (hasStarts) {
     Type starts{Elem::I32, true, {q.shape[0], q.shape[1]}};
     operands.push_back(g.addArgument(starts, k.shape[1] + 1, /*ascends=*/true));
-    documents = " starts $3 : " + starts.print();
+    others = " starts $3 : " + starts.print();
+  }
+  std::vector<int64_t> biasDims;
+  size_t biasOperand = operands.size();
+  if (g.hasEnds && g.random.oneIn(3)) {
+    Type bias{q.elem, true, {}};
+    std::string dims;
+    for (int64_t dim = 0; dim < 5; ++dim) {
+      if (dim < 4 && g.random.oneIn(2))
+        continue;
+      biasDims.push_back(dim);
+      bias.shape.push_back(dim < 4 ? q.shape[dim] : k.shape[1]);
+      dims += (dims.empty() ? "" : ", ") + std::to_string(dim);
+    }
+    others += " bias $" + std::to_string(operands.size()) + " dims [" + dims +
+              "] : " + bias.print();
+    operands.push_back(g.get(bias));
+  }
+  size_t sinksOperand = operands.size();
+  bool hasSinks = g.hasEnds && g.random.oneIn(4);
+  if (hasSinks) {
+    Type sinks{q.elem, true, {q.shape[2], q.shape[3]}};
+    others +=
+        " sinks $" + std::to_string(operands.size()) + " : " + sinks.print();
+    operands.push_back(g.get(sinks));
   }
   int64_t quarters = g.random.between(1, 4);
   Number scale = makeFloat(quarters * 0.25L);
   static const char *texts[] = {"2.5e-1", "5.0e-1", "7.5e-1", "1.0"};
-  g.add("nn.attention " + mask + "scale " + texts[quarters - 1] +
-            " $0, $1, $2" + documents + "$A : " + q.print() + ", " + k.print() +
-            ", " + v.print() + " -> " + result.print(),
-        operands, result, [=](const Inputs &inputs, std::vector<Data> &made) {
-          Shape queries = q.shape;
-          queries.back() = 1;
-          forEachIndex(queries, [&](const Shape &query) {
-            int64_t firstKey =
-                window ? std::max<int64_t>(query[1] + 1 - window, 0) : 0;
-            if (inputs.size() > 3)
-              firstKey =
-                  std::max(firstKey, inputs[3]->at({query[0], query[1]}).i);
-            std::vector<Number> scores = getScores(
-                *inputs[0], *inputs[1], query, causal, firstKey, scale, q.elem);
-            bool plain = areFinite(scores);
-            Number total = makeFloat(1);
-            std::vector<Number> powers;
-            if (!scores.empty())
-              powers = exponentials(scores, q.elem, total);
-            allowZeros(powers, q.elem);
-            Shape position = query;
-            for (position[4] = 0; position[4] < result.shape[4];
-                 ++position[4]) {
-              std::vector<Number> products;
-              // A key that is not seen may have values that are not finite.
-              bool isFinite = plain;
-              for (int64_t key = 0; key < k.shape[1]; ++key) {
-                const Number &x =
-                    inputs[2]->at({query[0], key, query[2], position[4]});
-                isFinite &= isFiniteNumber(x);
-                int64_t seen = key - firstKey;
-                if (seen >= 0 && seen < static_cast<int64_t>(powers.size()))
-                  products.push_back(multiply(powers[seen], x, q.elem));
-              }
-              // The division comes last: before it the sum may be infinite.
-              made[0].at(position) =
-                  isFinite ? divide(sum(products, q.elem), total, q.elem)
-                           : makeUnknown();
+  g.add(
+      "nn.attention " + mask + "scale " + texts[quarters - 1] + " $0, $1, $2" +
+          others + "$A : " + q.print() + ", " + k.print() + ", " + v.print() +
+          " -> " + result.print(),
+      operands, result, [=](const Inputs &inputs, std::vector<Data> &made) {
+        Shape queries = q.shape;
+        queries.back() = 1;
+        forEachIndex(queries, [&](const Shape &query) {
+          int64_t firstKey =
+              window ? std::max<int64_t>(query[1] + 1 - window, 0) : 0;
+          if (hasStarts)
+            firstKey =
+                std::max(firstKey, inputs[3]->at({query[0], query[1]}).i);
+          Bias bias{biasDims.empty() ? nullptr : inputs[biasOperand], biasDims};
+          std::vector<Number> scores =
+              getScores(*inputs[0], *inputs[1], query, causal, firstKey, scale,
+                        bias, q.elem);
+          auto numSeen = static_cast<int64_t>(scores.size());
+          if (hasSinks)
+            scores.push_back(inputs[sinksOperand]->at({query[2], query[3]}));
+          bool plain = areFinite(scores);
+          Number total = makeFloat(1);
+          std::vector<Number> powers;
+          if (!scores.empty())
+            powers = exponentials(scores, q.elem, total);
+          allowZeros(powers, q.elem);
+          Shape position = query;
+          for (position[4] = 0; position[4] < result.shape[4]; ++position[4]) {
+            std::vector<Number> products;
+            // A key that is not seen may have values that are not finite.
+            bool isFinite = plain;
+            for (int64_t key = 0; key < k.shape[1]; ++key) {
+              const Number &x =
+                  inputs[2]->at({query[0], key, query[2], position[4]});
+              isFinite &= isFiniteNumber(x);
+              int64_t seen = key - firstKey;
+              if (seen >= 0 && seen < numSeen)
+                products.push_back(multiply(powers[seen], x, q.elem));
             }
-          });
-          return true;
+            // The division comes last: before it the sum may be infinite.
+            made[0].at(position) =
+                isFinite ? divide(sum(products, q.elem), total, q.elem)
+                         : makeUnknown();
+          }
         });
+        return true;
+      });
   return true;
 }
 

@@ -29,8 +29,8 @@ public:
   Block &block;
   std::vector<int64_t> sizes{2, 3, 4};
   std::vector<Elem> elems{Elem::F32};
-  /// True to draw families of getEndFamilies() and getConvolutionFamilies(),
-  /// too.
+  /// True to draw families of getEndFamilies() and getConvolutionFamilies(), and
+  /// biases and sinks of attention, too.
   bool hasEnds = false;
   /// True if the family that adds an op accepts tensors without elements.
   bool takesEmpty = false;
@@ -99,9 +99,9 @@ std::vector<Weighted> getAttentionFamilies();
 std::vector<Weighted> getEndFamilies();
 std::vector<Weighted> getConvolutionFamilies();
 
-/// Programs of seeds from here on have masks, ends, convolutions, tensors
-/// without elements and any sub-axes. Smaller seeds keep the programs that
-/// tests refer to.
+/// Programs of seeds from here on have masks, ends, convolutions, biases and
+/// sinks of attention, tensors without elements and any sub-axes. Smaller seeds
+/// keep the programs that tests refer to.
 constexpr uint64_t kWideSeeds = 10'000'000;
 
 /// Draws the program of a seed.

@@ -125,7 +125,9 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
     Attention is two matmuls around a function of rows: their letters are checked,
     the function is tried with the mask as an input, and the mask, which must follow
     from constants, is computed and compared with that of causal attention, of a
-    window, and of none.
+    window, and of none. Other scores are read op by op: a softcap, a column of
+    sinks, and a bias, which is all that is added or hides keys and depends on no
+    `nn.param`.
 
     A rotary embedding is a linear function of rows, so its numbers are read, not
     tried: pairs (i, i + n/2) of the first n elements are turned, by tables that
