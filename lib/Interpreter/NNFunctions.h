@@ -33,7 +33,7 @@ struct AttentionMask {
   nn::ZigzagAttr order;
   /// The softcap of scores; none if it is 0.
   double softcap = 0;
-  /// What is added to scores, and one more score of each head; null for none.
+  /// Numbers added to scores, and one more score of each head; null for none.
   const Tensor *bias = nullptr, *sinks = nullptr;
   /// The dimensions of the bias, of batch, query, group, head and key.
   llvm::SmallVector<int64_t, 5> biasDims;

@@ -213,7 +213,7 @@ struct Match {
   std::string qLetters, kLetters, vLetters, resultLetters;
   AttentionLetters letters;
   RowFunction function;
-  /// What is done to scores, if it is more than `function` says.
+  /// The ops on scores, if they do more than `function` says.
   std::optional<ScoreTerms> terms;
   /// Shardings from constraints between the matmuls; null if there are none.
   dist::ShardingAttr kSharding, vSharding, resultSharding;
@@ -455,14 +455,14 @@ static bool moveConstraints(Match &match, ArrayRef<Operation *> ops,
 }
 
 namespace {
-/// What is done to scores, as operands of attention; null for none.
+/// The terms of scores as operands of attention; null for none.
 struct Terms {
   Value bias, sinks;
   DenseI64ArrayAttr biasDims;
 };
 } // namespace
 
-/// Builds what is done to scores, with the letters of `match`.
+/// Builds the terms of scores, with the letters of `match`.
 static Terms buildTerms(OpBuilder &b, Match &match, StringRef scores) {
   if (!match.terms)
     return {};
@@ -651,7 +651,7 @@ static bool matchTerms(Match &match, Value weights, bool isLeft) {
   if (!readLetters(match, isLeft, /*maskDim=*/-1))
     return false;
   StringRef scores = match.scores.getLetters().result;
-  // Of a head of a group and the position, a mask is along the position.
+  // A mask is along the position, not along a head of a group.
   SmallVector<int64_t> ofQueries;
   for (int64_t dim : match.terms->getBiasDims())
     if (!StringRef(match.kLetters).contains(scores[dim]))

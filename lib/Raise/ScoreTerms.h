@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-/// What becomes of the products of queries and keys before their softmax.
+/// The ops on products of queries and keys before their softmax.
 struct ScoreTerms {
   nn::EinsumOp products;
   double scale = 1;

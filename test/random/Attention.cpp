@@ -12,7 +12,7 @@
 using namespace tessera::test;
 
 namespace {
-/// What is added to scores along some of batch, query, group, head and key.
+/// Numbers added to scores along some of batch, query, group, head and key.
 struct Bias {
   const Data *data = nullptr;
   std::vector<int64_t> dims;

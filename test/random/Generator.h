@@ -29,8 +29,8 @@ public:
   Block &block;
   std::vector<int64_t> sizes{2, 3, 4};
   std::vector<Elem> elems{Elem::F32};
-  /// True to draw families of getEndFamilies() and getConvolutionFamilies(), and
-  /// biases and sinks of attention, too.
+  /// True to draw families of getEndFamilies() and getConvolutionFamilies(),
+  /// and biases and sinks of attention, too.
   bool hasEnds = false;
   /// True if the family that adds an op accepts tensors without elements.
   bool takesEmpty = false;

@@ -41,7 +41,7 @@ struct AttentionTask {
   int64_t qOffset, kOffset;
   /// First visible positions of documents, or null.
   const int32_t *starts;
-  /// What is added to scores, or null.
+  /// Numbers added to scores, or null.
   const float *bias;
   int64_t batch, group;
   int64_t queryBegin, queryEnd;
@@ -62,7 +62,7 @@ struct AttentionBackwardTask {
   int64_t qOffset, kOffset;
   /// First visible positions of documents, or null.
   const int32_t *starts;
-  /// What is added to scores, or null.
+  /// Numbers added to scores, or null.
   const float *bias;
   int64_t batch, group;
   int64_t queryBegin, queryEnd, keyBegin, keyEnd;
