@@ -132,7 +132,8 @@ TEST(GradientCheck, attention_with_bias_sinks_and_softcap) {
       bias + "\n%r = nn.attention ";
   for (std::string mask : {"", "causal "})
     for (std::string cap : {"", "softcap 1.5 "})
-      for (const std::string &added : {std::string(), " bias %b dims [1, 4] : " + bias})
+      for (const std::string &added :
+           {std::string(), " bias %b dims [1, 4] : " + bias})
         for (const std::string &sinks :
              {std::string(), " sinks %3 : " + types[3]}) {
           SCOPED_TRACE(mask + cap + added + sinks);
