@@ -462,78 +462,89 @@ struct Terms {
 };
 } // namespace
 
-/// Builds the terms of scores, with the letters of `match`.
-static Terms buildTerms(OpBuilder &b, Match &match, StringRef scores) {
-  if (!match.terms)
-    return {};
-  ScoreTerms &terms = *match.terms;
+/// Brings a term of scores with these letters, a part of those of `scores`,
+/// into an order of roles; changes `letters` to those that it has. A role that
+/// it lacks is a dimension of size 1 if `keepsOnes`.
+static Value placeTerm(OpBuilder &b, Match &match, StringRef scores, Value x,
+                       std::string &letters, ArrayRef<char> order,
+                       bool keepsOnes) {
   const AttentionLetters &l = match.letters;
-  Location loc = match.result.getLoc();
-  auto place = [&](Value x, std::string letters, ArrayRef<char> order,
-                   bool keepsOnes) {
-    // Heads of a group are a part of the letter that the scores have.
-    size_t dim = letters.find(l.group);
-    if (l.head != ' ' && !scores.contains(l.head) && dim != std::string::npos) {
-      int64_t perGroup =
-          typeOf(match.q).getDimSize(match.qLetters.find(l.head));
-      x = splitDim(b, loc, x, dim, perGroup);
-      letters.insert(dim + 1, 1, l.head);
-    }
-    std::string own;
-    for (char letter : order)
-      if (letters.find(letter) != std::string::npos)
-        own += letter;
-      else if (keepsOnes)
-        own += ' ';
-    return std::pair(arrange(b, loc, x, letters, own), own);
-  };
-  Terms built;
-  Value bias;
-  SmallVector<int64_t> dims = terms.getBiasDims();
+  // Heads of a group are a part of the letter that the scores have.
+  size_t dim = letters.find(l.group);
+  if (l.head != ' ' && !scores.contains(l.head) && dim != std::string::npos) {
+    int64_t perGroup = typeOf(match.q).getDimSize(match.qLetters.find(l.head));
+    x = splitDim(b, match.result.getLoc(), x, dim, perGroup);
+    letters.insert(dim + 1, 1, l.head);
+  }
+  std::string own;
+  for (char letter : order)
+    if (letters.find(letter) != std::string::npos)
+      own += letter;
+    else if (keepsOnes)
+      own += ' ';
+  x = arrange(b, match.result.getLoc(), x, letters, own);
+  letters = own;
+  return x;
+}
+
+/// Builds the bias, or sets the visibility of a constant mask of positions.
+static void buildBias(OpBuilder &b, Match &match, StringRef scores,
+                      Terms &built) {
+  const AttentionLetters &l = match.letters;
+  SmallVector<int64_t> dims = match.terms->getBiasDims();
+  if (dims.empty())
+    return;
   std::string letters;
   for (int64_t dim : dims)
     letters += scores[dim];
-  if (!dims.empty())
-    bias = terms.buildBias(b, dims);
-  // A constant mask of positions needs no bias.
-  if (bias && letters == std::string{l.query, l.key} && !findConstraint(bias)) {
+  Value bias = match.terms->buildBias(b, dims);
+  if (letters == std::string{l.query, l.key} && !findConstraint(bias)) {
     std::optional<Mask> mask = readMask(bias);
-    auto visibility = mask ? classify(*mask) : std::nullopt;
-    if (visibility) {
+    if (auto visibility = mask ? classify(*mask) : std::nullopt) {
       match.function.visibility = *visibility;
-      bias = Value();
+      return;
     }
   }
-  if (bias) {
-    const char order[] = {l.batch, l.query, l.group, l.head, l.key};
-    std::tie(bias, letters) = place(bias, letters, order, /*keepsOnes=*/false);
-    SmallVector<int64_t> places;
-    for (char letter : letters)
-      places.push_back(llvm::find(order, letter) - order);
-    built.biasDims = b.getDenseI64ArrayAttr(places);
-    Type element = typeOf(match.q).getElementType();
-    bool isWide = typeOf(bias).getElementType().isF32() &&
-                  element.getIntOrFloatBitWidth() < 32;
-    if (!isWide)
-      bias = ElementwiseBuilder{b, loc}.cast(bias, element);
-    built.bias = bias;
+  const char order[] = {l.batch, l.query, l.group, l.head, l.key};
+  bias = placeTerm(b, match, scores, bias, letters, order,
+                   /*keepsOnes=*/false);
+  SmallVector<int64_t> places;
+  for (char letter : letters)
+    places.push_back(llvm::find(order, letter) - order);
+  built.biasDims = b.getDenseI64ArrayAttr(places);
+  Type element = typeOf(match.q).getElementType();
+  bool isWide = typeOf(bias).getElementType().isF32() &&
+                element.getIntOrFloatBitWidth() < 32;
+  if (!isWide)
+    bias = ElementwiseBuilder{b, bias.getLoc()}.cast(bias, element);
+  built.bias = bias;
+}
+
+static Value buildSinks(OpBuilder &b, Match &match, StringRef scores) {
+  std::string letters;
+  SmallVector<int64_t> shape;
+  for (int64_t dim : match.terms->sinksDims) {
+    letters += scores[dim];
+    shape.push_back(match.terms->products.getType().getDimSize(dim));
   }
-  if (terms.sinks) {
-    std::string heads;
-    SmallVector<int64_t> shape;
-    for (int64_t dim : terms.sinksDims) {
-      heads += scores[dim];
-      shape.push_back(terms.products.getType().getDimSize(dim));
-    }
-    Value sinks = terms.sinks;
-    if (shape.size() > 1)
-      sinks = tensor::ExpandShapeOp::create(
-          b, loc, typeOf(sinks).clone(shape), sinks,
-          *getReassociationIndicesForReshape(typeOf(sinks),
-                                             typeOf(sinks).clone(shape)));
-    built.sinks =
-        place(sinks, heads, {l.group, l.head}, /*keepsOnes=*/true).first;
-  }
+  Value sinks = match.terms->sinks;
+  auto type = typeOf(sinks).clone(shape);
+  if (shape.size() > 1)
+    sinks = tensor::ExpandShapeOp::create(
+        b, match.result.getLoc(), type, sinks,
+        *getReassociationIndicesForReshape(typeOf(sinks), type));
+  return placeTerm(b, match, scores, sinks, letters,
+                   {match.letters.group, match.letters.head},
+                   /*keepsOnes=*/true);
+}
+
+/// Builds the terms of scores, with the letters of `match`.
+static Terms buildTerms(OpBuilder &b, Match &match, StringRef scores) {
+  Terms built;
+  if (match.terms)
+    buildBias(b, match, scores, built);
+  if (match.terms && match.terms->sinks)
+    built.sinks = buildSinks(b, match, scores);
   return built;
 }
 
@@ -656,8 +667,8 @@ static bool matchTerms(Match &match, Value weights, bool isLeft) {
   for (int64_t dim : match.terms->getBiasDims())
     if (!StringRef(match.kLetters).contains(scores[dim]))
       ofQueries.push_back(dim);
-  if (ofQueries.size() == 1)
-    assignLetters(match, scores, ofQueries.front());
+  if (ofQueries.size() == 1 && !assignLetters(match, scores, ofQueries.front()))
+    return false;
   for (int64_t dim : match.terms->sinksDims)
     if (scores[dim] != match.letters.group && scores[dim] != match.letters.head)
       return false;

@@ -22,8 +22,8 @@ using namespace mlir;
 using namespace tessera;
 
 /// A number of at most this absorbs every product that is added to it in f32. A
-/// mask's number of at most the second hides a key, and absorbs what it
-/// replaces.
+/// mask's number of at most the second hides a key; it is the only term then,
+/// and the first number takes its place.
 static constexpr double kAbsorbs = -1e30, kHides = -1e9;
 /// The most ops of a chain, and of the values that are added to it.
 static constexpr size_t kMaxSteps = 32, kMaxOutside = 256;
@@ -96,8 +96,7 @@ private:
 
 } // namespace
 
-/// Removes a last column from weights, and later from scores; returns false if
-/// this is no such op.
+/// Whether a slice drops the last column of a tensor, and nothing else.
 static bool dropsColumn(tensor::ExtractSliceOp slice) {
   RankedTensorType from = slice.getSourceType(), to = slice.getType();
   int64_t last = from.getRank() - 1;
@@ -114,7 +113,10 @@ bool ChainReader::read(Value weights) {
     if (!value.hasOneUse())
       return false;
     terms.ops.push_back(op);
-    if (isa<arith::ExtFOp, arith::TruncFOp, dist::ConstraintOp>(op)) {
+    // The shardings of merged or longer rows are not those of scores.
+    bool isScores = !isCut && merged.empty();
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op) ||
+        (isa<dist::ConstraintOp>(op) && isScores)) {
       value = op->getOperand(0);
     } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
       if (isCut || !dropsColumn(slice))
@@ -256,7 +258,7 @@ bool ChainReader::step(Operation *op) {
   if (isa<arith::MaximumFOp, arith::MaxNumFOp>(op))
     for (unsigned number : {0, 1})
       if (getNumber(op->getOperand(1 - number)).value_or(0) <= kAbsorbs &&
-          terms.softcap == 0) {
+          terms.softcap == 0 && !terms.weakNumber) {
         terms.steps.push_back({op, number});
         return descend(op, number);
       }
@@ -264,6 +266,8 @@ bool ChainReader::step(Operation *op) {
 }
 
 bool ChainReader::readAdded(Operation *op) {
+  if (terms.weakNumber)
+    return false;
   unsigned last = isa<arith::AddFOp>(op) ? 1 : 0;
   for (unsigned number = 0; number <= last; ++number) {
     if (terms.softcap != 0 || !isOutside(op->getOperand(1 - number)))
@@ -294,9 +298,15 @@ bool ChainReader::readSelect(arith::SelectOp op) {
     std::optional<double> other = getNumber(op->getOperand(3 - number));
     if (!other || !isOutside(op.getCondition()) || terms.softcap != 0)
       continue;
-    // Numbers that are added to it later would not be absorbed.
-    if (*other > (isAdded ? kAbsorbs : kHides))
+    if (*other > kAbsorbs) {
+      // Other terms would count where all keys are hidden.
+      bool isOnly = !isAdded && terms.weakNumber.value_or(*other) == *other;
+      if (*other > kHides || !isOnly)
+        continue;
+      terms.weakNumber = other;
+    } else if (terms.weakNumber) {
       continue;
+    }
     terms.steps.push_back({op, number});
     return descend(op, number);
   }
@@ -332,7 +342,17 @@ std::optional<ScoreTerms> tessera::readScoreTerms(Value weights) {
   ChainReader reader;
   if (!reader.read(weights) || !reader.hidesAll())
     return std::nullopt;
-  return reader.take();
+  ScoreTerms terms = reader.take();
+  // Rounding to a type that is narrower than both ends is another function.
+  auto width = [](Value value) {
+    return typeOf(value).getElementTypeBitWidth();
+  };
+  unsigned least = std::min(width(weights), width(terms.products));
+  if (llvm::any_of(terms.ops, [&](Operation *op) {
+        return width(op->getResult(0)) < least;
+      }))
+    return std::nullopt;
+  return terms;
 }
 
 //===----------------------------------------------------------------------===//
@@ -444,6 +464,7 @@ private:
     Operation *clone = b.clone(*op);
     clone->setOperands(operands);
     clone->getResult(0).setType(typeOf(element));
+    clone->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
     return clone->getResult(0);
   }
 
@@ -473,6 +494,8 @@ Value ScoreTerms::buildBias(OpBuilder &b, ArrayRef<int64_t> dims) {
                              : narrow.build(operand.get()));
     if (op == hides)
       operands[2] = e.splat(bias, -INFINITY);
+    else if (weakNumber && isa<arith::SelectOp>(op))
+      operands[3 - number] = e.splat(bias, kAbsorbs);
     Operation *clone = b.clone(*op);
     clone->setOperands(operands);
     clone->getResult(0).setType(narrow.typeOf(element));

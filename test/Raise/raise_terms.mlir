@@ -238,3 +238,36 @@ func.func @used_scores(%q: tensor<2x8x3x4xf32> {nn.param = "q"}, %k: tensor<2x8x
   %r = nn.einsum "acbd,abec->aebd" %v, %w : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
   return %r : tensor<2x8x3x4xf32>
 }
+
+// -----
+
+// A mask of -1e9 alone: a number that absorbs scores takes its place.
+// CHECK-LABEL: @weak_mask(
+// CHECK: %[[LOW:.*]] = arith.constant dense<-1.000000e+30> : tensor<2x8xf32>
+// CHECK: %[[BIAS:[0-9]+]] = arith.select %arg3, %{{.*}}, %[[LOW]] : tensor<2x8xi1>, tensor<2x8xf32>
+// CHECK: nn.attention {{.*}} bias %[[BIAS]] dims [0, 4]
+func.func @weak_mask(%q: tensor<2x8x3x4xf32> {nn.param = "q"}, %k: tensor<2x8x3x4xf32> {nn.param = "k"}, %v: tensor<2x8x3x4xf32> {nn.param = "v"}, %m: tensor<2x8xi1>) -> tensor<2x8x3x4xf32> {
+  %s = nn.einsum "adbc,aebc->abde" %q, %k : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
+  %low = arith.constant dense<-1.000000e+09> : tensor<2x3x8x8xf32>
+  %shown = nn.broadcast %m dims [0, 3] : tensor<2x8xi1> -> tensor<2x3x8x8xi1>
+  %x = arith.select %shown, %s, %low : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
+  %w = nn.softmax %x dim 3 : tensor<2x3x8x8xf32>
+  %r = nn.einsum "acbd,abec->aebd" %v, %w : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
+  return %r : tensor<2x8x3x4xf32>
+}
+
+// -----
+
+// Scores that are rounded to a narrower type than both ends.
+// CHECK-LABEL: @rounded_scores(
+// CHECK-NOT: nn.attention
+func.func @rounded_scores(%q: tensor<2x8x3x4xf32> {nn.param = "q"}, %k: tensor<2x8x3x4xf32> {nn.param = "k"}, %v: tensor<2x8x3x4xf32> {nn.param = "v"}, %d: tensor<2x8xbf16>) -> tensor<2x8x3x4xf32> {
+  %s = nn.einsum "adbc,aebc->abde" %q, %k : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
+  %b = nn.broadcast %d dims [0, 3] : tensor<2x8xbf16> -> tensor<2x3x8x8xbf16>
+  %n = arith.truncf %s : tensor<2x3x8x8xf32> to tensor<2x3x8x8xbf16>
+  %x = arith.addf %n, %b : tensor<2x3x8x8xbf16>
+  %y = arith.extf %x : tensor<2x3x8x8xbf16> to tensor<2x3x8x8xf32>
+  %w = nn.softmax %y dim 3 : tensor<2x3x8x8xf32>
+  %r = nn.einsum "acbd,abec->aebd" %v, %w : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
+  return %r : tensor<2x8x3x4xf32>
+}
