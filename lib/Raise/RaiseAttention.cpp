@@ -213,6 +213,8 @@ struct Match {
   std::string qLetters, kLetters, vLetters, resultLetters;
   AttentionLetters letters;
   RowFunction function;
+  /// A constraint on a mask, which cannot move.
+  dist::ConstraintOp blocking;
   /// The ops on scores, if they do more than `function` says.
   std::optional<ScoreTerms> terms;
   /// Shardings from constraints between the matmuls; null if there are none.
@@ -487,6 +489,17 @@ static Value placeTerm(OpBuilder &b, Match &match, StringRef scores, Value x,
   return x;
 }
 
+/// The visibility of a constant mask of positions; none for other biases, whose
+/// dimensions have these letters.
+static std::optional<Visibility> findVisibility(const Match &match,
+                                                StringRef letters, Value bias) {
+  const char positions[] = {match.letters.query, match.letters.key};
+  if (letters != StringRef(positions, 2) || findConstraint(bias))
+    return std::nullopt;
+  std::optional<Mask> mask = readMask(bias);
+  return mask ? classify(*mask) : std::nullopt;
+}
+
 /// Builds the bias, or sets the visibility of a constant mask of positions.
 static void buildBias(OpBuilder &b, Match &match, StringRef scores,
                       Terms &built) {
@@ -498,12 +511,9 @@ static void buildBias(OpBuilder &b, Match &match, StringRef scores,
   for (int64_t dim : dims)
     letters += scores[dim];
   Value bias = match.terms->buildBias(b, dims);
-  if (letters == std::string{l.query, l.key} && !findConstraint(bias)) {
-    std::optional<Mask> mask = readMask(bias);
-    if (auto visibility = mask ? classify(*mask) : std::nullopt) {
-      match.function.visibility = *visibility;
-      return;
-    }
+  if (auto visibility = findVisibility(match, letters, bias)) {
+    match.function.visibility = *visibility;
+    return;
   }
   const char order[] = {l.batch, l.query, l.group, l.head, l.key};
   bias = placeTerm(b, match, scores, bias, letters, order,
@@ -645,8 +655,10 @@ static bool matchMasked(Match &match, Value weights, bool isLeft) {
       continue;
     match.function = *function;
     match.kSharding = match.vSharding = match.resultSharding = {};
-    // A mask with a constraint stays, as a bias.
-    if (llvm::none_of(region.masks, findConstraint) &&
+    for (Value mask : region.masks)
+      if (dist::ConstraintOp constraint = findConstraint(mask))
+        match.blocking = constraint;
+    if (!match.blocking &&
         moveConstraints(match, region.ops, match.scores.getLetters().result))
       return true;
   }
@@ -672,6 +684,16 @@ static bool matchTerms(Match &match, Value weights, bool isLeft) {
   for (int64_t dim : match.terms->sinksDims)
     if (scores[dim] != match.letters.group && scores[dim] != match.letters.head)
       return false;
+  if (match.terms->replaces) {
+    // A constant mask of positions hides no query, so it needs no gradient.
+    SmallVector<int64_t> dims = match.terms->getBiasDims();
+    std::string letters;
+    for (int64_t dim : dims)
+      letters += scores[dim];
+    OpBuilder b(match.result);
+    if (!findVisibility(match, letters, match.terms->buildBias(b, dims)))
+      return false;
+  }
   match.function = RowFunction();
   match.function.scale = match.terms->scale;
   match.kSharding = match.vSharding = match.resultSharding = {};
@@ -689,6 +711,8 @@ static std::optional<Match> matchWeights(nn::EinsumOp result, bool isLeft) {
     return std::nullopt;
   if (matchMasked(match, weights, isLeft) || matchTerms(match, weights, isLeft))
     return match;
+  if (match.blocking)
+    reportBlocked(match.blocking, "attention");
   return std::nullopt;
 }
 

@@ -21,10 +21,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// A number of at most this absorbs every product that is added to it in f32. A
-/// mask's number of at most the second hides a key; it is the only term then,
-/// and the first number takes its place.
-static constexpr double kAbsorbs = -1e30, kHides = -1e9;
+/// A number of at most this absorbs every product that is added to it in f32.
+static constexpr double kAbsorbs = -1e30;
 /// The most ops of a chain, and of the values that are added to it.
 static constexpr size_t kMaxSteps = 32, kMaxOutside = 256;
 
@@ -87,7 +85,7 @@ private:
   }
 
   ScoreTerms terms;
-  bool isCut = false, isAdded = false;
+  bool isCut = false;
   /// The dimensions that are merged while there is a column of sinks.
   SmallVector<ReassociationIndices> merged;
   /// Selects weights, or zeros for keys that the first step must hide.
@@ -254,31 +252,28 @@ bool ChainReader::step(Operation *op) {
     return readSelect(select);
   if (isa<arith::MulFOp, arith::DivFOp>(op))
     return readScaled(op);
-  // A bound that only minus infinity passes.
-  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(op))
-    for (unsigned number : {0, 1})
-      if (getNumber(op->getOperand(1 - number)).value_or(0) <= kAbsorbs &&
-          terms.softcap == 0 && !terms.weakNumber) {
-        terms.steps.push_back({op, number});
-        return descend(op, number);
-      }
+  // A bound that no other number than a hidden one passes.
+  if (!isa<arith::MaximumFOp, arith::MaxNumFOp>(op) || terms.softcap != 0)
+    return false;
+  for (unsigned number : {0, 1})
+    if (std::optional<double> bound = getNumber(op->getOperand(1 - number));
+        bound && *bound <= kAbsorbs) {
+      terms.replaces |= std::isfinite(*bound);
+      terms.steps.push_back({op, number});
+      return descend(op, number);
+    }
   return false;
 }
 
 bool ChainReader::readAdded(Operation *op) {
-  if (terms.weakNumber)
-    return false;
   unsigned last = isa<arith::AddFOp>(op) ? 1 : 0;
   for (unsigned number = 0; number <= last; ++number) {
     if (terms.softcap != 0 || !isOutside(op->getOperand(1 - number)))
       continue;
     size_t ops = terms.ops.size(), steps = terms.steps.size();
-    bool was = isAdded;
-    isAdded = true;
     terms.steps.push_back({op, number});
     if (descend(op, number))
       return true;
-    isAdded = was;
     terms.ops.truncate(ops);
     terms.steps.truncate(steps);
   }
@@ -298,15 +293,7 @@ bool ChainReader::readSelect(arith::SelectOp op) {
     std::optional<double> other = getNumber(op->getOperand(3 - number));
     if (!other || !isOutside(op.getCondition()) || terms.softcap != 0)
       continue;
-    if (*other > kAbsorbs) {
-      // Other terms would count where all keys are hidden.
-      bool isOnly = !isAdded && terms.weakNumber.value_or(*other) == *other;
-      if (*other > kHides || !isOnly)
-        continue;
-      terms.weakNumber = other;
-    } else if (terms.weakNumber) {
-      continue;
-    }
+    terms.replaces |= std::isfinite(*other);
     terms.steps.push_back({op, number});
     return descend(op, number);
   }
@@ -494,8 +481,6 @@ Value ScoreTerms::buildBias(OpBuilder &b, ArrayRef<int64_t> dims) {
                              : narrow.build(operand.get()));
     if (op == hides)
       operands[2] = e.splat(bias, -INFINITY);
-    else if (weakNumber && isa<arith::SelectOp>(op))
-      operands[3 - number] = e.splat(bias, kAbsorbs);
     Operation *clone = b.clone(*op);
     clone->setOperands(operands);
     clone->getResult(0).setType(narrow.typeOf(element));

@@ -39,9 +39,9 @@ struct ScoreTerms {
   /// The step, a select, whose hidden keys have weights of zero even where a
   /// query sees no other key; null if there is none.
   mlir::Operation *hides = nullptr;
-  /// The number of masks that hide keys without absorbing products; there are
-  /// no other terms then.
-  std::optional<double> weakNumber;
+  /// A mask replaces scores by a finite number: they have no gradient, which
+  /// counts where a query sees no key, and is not that of a bias.
+  bool replaces = false;
 
   /// The dimensions of the products along which the bias differs, in order, the
   /// last one among them; empty if there is no bias.

@@ -121,10 +121,12 @@ func.func @attention_two(%arg0: tensor<2x8x4x4xf32>, %arg1: tensor<2x8x4x4xf32>,
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A sharded mask is a bias.
+// A sharded mask: attention has none.
 // CHECK-LABEL: @mask(
 // CHECK: dist.constraint {{.*}} <@mesh, [{"tp"}, {}]> : tensor<8x8xi1>
-// CHECK: nn.attention {{.*}} bias %{{[0-9]+}} dims [1, 4]
+// CHECK: nn.softmax
+// CHECK-NOT: nn.attention
+// REMARK: [[@LINE+7]]:{{[0-9]+}}: remark: [Missed] NotRaised | Category:import | Remark="nn.attention: dist.constraint inside of it cannot move to an operand or the result"
 func.func @mask(%arg0: tensor<2x8x3x4xf32>, %arg1: tensor<2x8x3x4xf32>, %arg2: tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32> {
   %cst = arith.constant dense<-3.40282347E+38> : tensor<2x3x8x8xf32>
   %i = nn.iota : tensor<8xi32>

@@ -65,7 +65,7 @@ class Distances(Attention):
         position = torch.arange(q.shape[2])
         slopes = torch.tensor([2.0 ** -i for i in range(1, 1 + self.heads)])
         scores = self.scores(q, k) + slopes[:, None, None] * (position[None] - position[:, None])
-        return scores.masked_fill(~(causal(q) & mask.bool()), LOWEST).softmax(-1) @ v
+        return scores.masked_fill(~(causal(q) & mask.bool()), -math.inf).softmax(-1) @ v
 
 
 class Grouped(Attention):
