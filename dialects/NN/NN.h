@@ -42,6 +42,10 @@
 
 namespace tessera::nn {
 
+/// The version that bytecode of the dialect is written in. Version 2 has the
+/// terms of attention's scores.
+constexpr uint64_t kCurrentVersion = 2;
+
 /// True for the 8-bit floats that `nn.quantize` produces.
 bool isQuantized(mlir::Type element);
 

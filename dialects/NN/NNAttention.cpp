@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/NN/TensorBuilder.h"
+#include "tessera/Interfaces/BytecodeVersion.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -339,4 +340,71 @@ FailureOr<Values> AttentionBackwardOp::decompose(OpBuilder &builder,
   return Values{b.narrow(dq, getDq().getType()),
                 b.narrow(dk, getDk().getType()),
                 b.narrow(dv, getDv().getType())};
+}
+
+//===----------------------------------------------------------------------===//
+// Bytecode
+//===----------------------------------------------------------------------===//
+
+/// The first version whose attention has a bias, sinks and a softcap.
+constexpr uint64_t kTermsVersion = 2;
+
+/// The number of a version that a reader found or a writer was asked for.
+static uint64_t getNumber(FailureOr<const DialectVersion *> version) {
+  return succeeded(version)
+             ? static_cast<const BytecodeVersion *>(*version)->number
+             : kCurrentVersion;
+}
+
+/// Reads the properties of attention or of its gradients. Older versions have
+/// fewer attributes, and fewer operands at the end.
+template <typename Op>
+static LogicalResult readAttention(DialectBytecodeReader &reader,
+                                   OperationState &state) {
+  auto &p = state.getOrAddProperties<typename Op::Properties>();
+  bool hasTerms =
+      getNumber(reader.getDialectVersion<NNDialect>()) >= kTermsVersion;
+  return success(
+      (!hasTerms || succeeded(reader.readOptionalAttribute(p.bias_dims))) &&
+      succeeded(reader.readOptionalAttribute(p.causal)) &&
+      succeeded(reader.readOptionalAttribute(p.key_size)) &&
+      succeeded(reader.readOptionalAttribute(p.order)) &&
+      succeeded(reader.readAttribute(p.scale)) &&
+      (!hasTerms || succeeded(reader.readOptionalAttribute(p.softcap))) &&
+      succeeded(reader.readOptionalAttribute(p.window)) &&
+      succeeded(
+          reader.readSparseArray(MutableArrayRef(p.operandSegmentSizes))));
+}
+
+template <typename Op>
+static void writeAttention(Op op, DialectBytecodeWriter &writer) {
+  auto &p = op.getProperties();
+  bool hasTerms =
+      getNumber(writer.getDialectVersion(NNDialect::getDialectNamespace())) >=
+      kTermsVersion;
+  if (hasTerms)
+    writer.writeOptionalAttribute(p.bias_dims);
+  writer.writeOptionalAttribute(p.causal);
+  writer.writeOptionalAttribute(p.key_size);
+  writer.writeOptionalAttribute(p.order);
+  writer.writeAttribute(p.scale);
+  if (hasTerms)
+    writer.writeOptionalAttribute(p.softcap);
+  writer.writeOptionalAttribute(p.window);
+  writer.writeSparseArray(ArrayRef(p.operandSegmentSizes));
+}
+
+LogicalResult AttentionOp::readProperties(DialectBytecodeReader &reader,
+                                          OperationState &state) {
+  return readAttention<AttentionOp>(reader, state);
+}
+void AttentionOp::writeProperties(DialectBytecodeWriter &writer) {
+  writeAttention(*this, writer);
+}
+LogicalResult AttentionBackwardOp::readProperties(DialectBytecodeReader &reader,
+                                                  OperationState &state) {
+  return readAttention<AttentionBackwardOp>(reader, state);
+}
+void AttentionBackwardOp::writeProperties(DialectBytecodeWriter &writer) {
+  writeAttention(*this, writer);
 }

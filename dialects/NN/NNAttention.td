@@ -75,6 +75,7 @@ def NN_AttentionOp : NN_Op<"attention",
     (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;
+  let useCustomPropertiesEncoding = 1;
 }
 
 def NN_AttentionBackwardOp : NN_Op<"attention_backward",
@@ -129,6 +130,7 @@ def NN_AttentionBackwardOp : NN_Op<"attention_backward",
                           ref(type($k)), ref(type($v)))
   }];
   let hasVerifier = 1;
+  let useCustomPropertiesEncoding = 1;
 }
 
 #endif // TESSERA_DIALECTS_NN_NNATTENTION_TD

@@ -90,5 +90,5 @@ void NNDialect::initialize() {
       >();
   attachCostModels(getContext());
   addInterfaces<ModelledDialect>();
-  addInterface<VersionedBytecode>(/*current=*/1);
+  addInterface<VersionedBytecode>(kCurrentVersion);
 }
