@@ -64,6 +64,7 @@ struct Worker {
   const tessera_rt_attention_desc &d;
   Buffers buffers;
   int64_t width; // Kv padded
+  bool isShaped;
 
   explicit Worker(const AttentionTask &task)
       : task(task), head{*task.desc,   task.batch,  task.group, task.qOffset,
@@ -71,6 +72,7 @@ struct Worker {
         d(*task.desc) {
     buffers.split(task.scratch, d);
     width = padColumns(d.v_head_dim);
+    isShaped = head.isShaped();
   }
 
   void packKeysAndValues() {
@@ -127,7 +129,7 @@ struct Worker {
       maximum = maximum > previous ? maximum : previous;
       // The bias may hide all keys so far: nothing is subtracted from minus
       // infinity.
-      float reference = maximum == -HUGE_VALF ? 0 : maximum;
+      float reference = isShaped && maximum == -HUGE_VALF ? 0 : maximum;
       VecF sum = load(sums);
       if (maximum != previous) {
         VecF shrink = power(splat(previous - maximum));
@@ -151,6 +153,24 @@ struct Worker {
       score[t] = 0;
   }
 
+  /// Turns a block of scores into weights.
+  template <bool isShaped>
+  void weighRows(int64_t first, int64_t count, int64_t begin, int64_t depth,
+                 bool isFirst) {
+    for (int64_t i = 0; i < count; ++i) {
+      auto clamp = [&](int64_t key) {
+        key -= packedBegin + begin;
+        return key < 0 ? 0 : key > depth ? depth : key;
+      };
+      int64_t hidden = clamp(head.firstKey(first + i));
+      int64_t visible = clamp(head.visibleKeys(first + i));
+      if (isShaped && visible > hidden)
+        shapeRow(head, first + i, packedBegin + begin, hidden, visible,
+                 buffers.scores + i * keyBlock, nullptr);
+      softmaxRow<isShaped>(i, hidden, visible, depth, isFirst);
+    }
+  }
+
   /// Applies keys [begin, begin + depth) of the packed ones to query rows
   /// [first, first + count). `isFirst`: no keys came before.
   void meet(int64_t first, int64_t count, int64_t begin, int64_t depth,
@@ -163,22 +183,10 @@ struct Worker {
             buffers.queries + i * d.head_dim,
             buffers.keys + (begin + j) * d.head_dim,
             buffers.scores + i * keyBlock + j, keyBlock, false);
-    for (int64_t i = 0; i < count; ++i) {
-      auto clamp = [&](int64_t key) {
-        key -= packedBegin + begin;
-        return key < 0 ? 0 : key > depth ? depth : key;
-      };
-      int64_t hidden = clamp(head.firstKey(first + i));
-      int64_t visible = clamp(head.visibleKeys(first + i));
-      if (!head.isShaped()) {
-        softmaxRow<false>(i, hidden, visible, depth, isFirst);
-        continue;
-      }
-      if (visible > hidden)
-        shapeRow(head, first + i, packedBegin + begin, hidden, visible,
-                 buffers.scores + i * keyBlock, nullptr);
-      softmaxRow<true>(i, hidden, visible, depth, isFirst);
-    }
+    if (isShaped)
+      weighRows<true>(first, count, begin, depth, isFirst);
+    else
+      weighRows<false>(first, count, begin, depth, isFirst);
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < width; j += tileColumns)
         multiplyRows<AttentionTile>(
@@ -212,8 +220,8 @@ struct Worker {
       stat[0] = sum > 0 ? maximum : -FLT_MAX;
       stat[1] = sum > 0 ? std::log(sum) : -HUGE_VALF;
     } else if (sum > 0) {
-      stat[0] = head.isShaped() ? maximum + std::log(sum)
-                                : (maximum + std::log2(sum)) * logOf2;
+      stat[0] = isShaped ? maximum + std::log(sum)
+                         : (maximum + std::log2(sum)) * logOf2;
     } else {
       stat[0] = -HUGE_VALF;
     }
@@ -230,7 +238,7 @@ struct Worker {
                                                          : queryBlock;
       packQueries(first, count);
       for (int64_t i = 0; i < count; ++i)
-        buffers.maxima[i] = head.isShaped() ? -HUGE_VALF : lowestScore;
+        buffers.maxima[i] = isShaped ? -HUGE_VALF : lowestScore;
       memset(buffers.sums, 0, size_t(count * lanes) * sizeof(float));
       int64_t visible = head.visibleKeys(first + count - 1) - packedBegin;
       int64_t start = firstBlock(first, first + count) - packedBegin;

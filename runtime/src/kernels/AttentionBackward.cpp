@@ -81,6 +81,7 @@ struct Worker {
   const tessera_rt_attention_desc &d;
   Buffers buffers;
   int64_t width, wide; // K and Kv, padded
+  bool isShaped;
   /// Keys that some row of the task sees.
   int64_t depth = 0;
 
@@ -91,6 +92,7 @@ struct Worker {
     buffers.split(task.scratch, d);
     width = padColumns(d.head_dim);
     wide = padColumns(d.v_head_dim);
+    isShaped = head.isShaped();
   }
 
   /// Keys of the task that a row sees.
@@ -134,7 +136,7 @@ struct Worker {
       buffers.delta[i] = sum;
       const float *stat =
           task.logsumexp + head.rowOffset(first + i, head.statSize());
-      buffers.shift[i] = head.isShaped() ? stat[0] : stat[0] * log2OfE;
+      buffers.shift[i] = isShaped ? stat[0] : stat[0] * log2OfE;
       // A query that sees no key has scores of minus infinity alone.
       bool hasSum = head.bias && stat[1] > -HUGE_VALF;
       buffers.logSums[i] = hasSum ? stat[1] : 0;
@@ -164,16 +166,13 @@ struct Worker {
     float *slope = buffers.slopes + row * keyBlock;
     VecF shift = splat(buffers.shift[row]), delta = splat(buffers.delta[row]);
     VecF scale = splat(head.scale());
-    int64_t begin = hidden / lanes * lanes;
-    for (int64_t t = begin; t < visible && !head.isShaped(); t += lanes) {
-      VecF p = exp2Vector(load(weight + t) - shift);
-      store(weight + t, p);
-      store(slope + t, p * scale * (load(slope + t) - delta));
-    }
     VecF logSum = splat(buffers.logSums[row]), unit = splat(log2OfE);
-    bool isCapped = d.softcap_bits != 0;
-    for (int64_t t = begin; t < visible && head.isShaped(); t += lanes) {
-      VecF p = exp2Vector((load(weight + t) - shift - logSum) * unit);
+    bool isNatural = isShaped, isCapped = d.softcap_bits != 0;
+    for (int64_t t = hidden / lanes * lanes; t < visible; t += lanes) {
+      VecF difference = load(weight + t) - shift;
+      if (isNatural)
+        difference = (difference - logSum) * unit;
+      VecF p = exp2Vector(difference);
       store(weight + t, p);
       VecF ds = p * scale * (load(slope + t) - delta);
       store(slope + t, isCapped ? ds * load(buffers.caps + t) : ds);
@@ -220,7 +219,7 @@ struct Worker {
       };
       int64_t hidden = clamp(firstKey(first + i, first + i + 1));
       int64_t visible = clamp(visibleKeys(first + i));
-      if (head.isShaped() && visible > hidden)
+      if (isShaped && visible > hidden)
         shapeRow(head, first + i, task.keyBegin + begin, hidden, visible,
                  buffers.weights + i * keyBlock, buffers.caps);
       slopeRow(i, hidden, visible, some);
