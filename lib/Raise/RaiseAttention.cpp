@@ -489,32 +489,33 @@ static Value placeTerm(OpBuilder &b, Match &match, StringRef scores, Value x,
   return x;
 }
 
-/// The visibility of a constant mask of positions; none for other biases, whose
-/// dimensions have these letters.
-static std::optional<Visibility> findVisibility(const Match &match,
-                                                StringRef letters, Value bias) {
-  const char positions[] = {match.letters.query, match.letters.key};
-  if (letters != StringRef(positions, 2) || findConstraint(bias))
-    return std::nullopt;
-  std::optional<Mask> mask = readMask(bias);
-  return mask ? classify(*mask) : std::nullopt;
+static std::string getBiasLetters(Match &match, StringRef scores) {
+  std::string letters;
+  for (int64_t dim : match.terms->getBiasDims())
+    letters += scores[dim];
+  return letters;
 }
 
-/// Builds the bias, or sets the visibility of a constant mask of positions.
+/// The visibility that a bias stands for, if it is a constant mask of
+/// positions.
+static std::optional<Visibility> findVisibility(Match &match,
+                                                StringRef scores) {
+  const char positions[] = {match.letters.query, match.letters.key};
+  if (getBiasLetters(match, scores) != StringRef(positions, 2))
+    return std::nullopt;
+  OpBuilder b(match.result);
+  Value bias = match.terms->buildBias(b, match.terms->getBiasDims());
+  std::optional<Mask> mask = readMask(bias);
+  return mask && !findConstraint(bias) ? classify(*mask) : std::nullopt;
+}
+
 static void buildBias(OpBuilder &b, Match &match, StringRef scores,
                       Terms &built) {
   const AttentionLetters &l = match.letters;
-  SmallVector<int64_t> dims = match.terms->getBiasDims();
-  if (dims.empty())
+  std::string letters = getBiasLetters(match, scores);
+  if (letters.empty())
     return;
-  std::string letters;
-  for (int64_t dim : dims)
-    letters += scores[dim];
-  Value bias = match.terms->buildBias(b, dims);
-  if (auto visibility = findVisibility(match, letters, bias)) {
-    match.function.visibility = *visibility;
-    return;
-  }
+  Value bias = match.terms->buildBias(b, match.terms->getBiasDims());
   const char order[] = {l.batch, l.query, l.group, l.head, l.key};
   bias = placeTerm(b, match, scores, bias, letters, order,
                    /*keepsOnes=*/false);
@@ -684,18 +685,15 @@ static bool matchTerms(Match &match, Value weights, bool isLeft) {
   for (int64_t dim : match.terms->sinksDims)
     if (scores[dim] != match.letters.group && scores[dim] != match.letters.head)
       return false;
-  if (match.terms->replaces) {
-    // A constant mask of positions hides no query, so it needs no gradient.
-    SmallVector<int64_t> dims = match.terms->getBiasDims();
-    std::string letters;
-    for (int64_t dim : dims)
-      letters += scores[dim];
-    OpBuilder b(match.result);
-    if (!findVisibility(match, letters, match.terms->buildBias(b, dims)))
-      return false;
-  }
   match.function = RowFunction();
   match.function.scale = match.terms->scale;
+  if (auto visibility = findVisibility(match, scores)) {
+    match.function.visibility = *visibility;
+    match.terms->steps.clear();
+  } else if (match.terms->replaces) {
+    // A fully masked row has no gradient of its scores, as a bias has.
+    return false;
+  }
   match.kSharding = match.vSharding = match.resultSharding = {};
   return moveConstraints(match, match.terms->ops, scores);
 }

@@ -423,6 +423,14 @@ public:
   RankedTensorType typeOf(Type element) const {
     return RankedTensorType::get(shape, element);
   }
+  /// Clones an elementwise op with narrow operands.
+  Value clone(Operation *op, ValueRange operands) {
+    Operation *copy = b.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(typeOf(getElementTypeOrSelf(op->getResult(0))));
+    copy->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
+    return copy->getResult(0);
+  }
 
 private:
   Value make(Value value) {
@@ -448,11 +456,7 @@ private:
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(build(operand));
-    Operation *clone = b.clone(*op);
-    clone->setOperands(operands);
-    clone->getResult(0).setType(typeOf(element));
-    clone->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
-    return clone->getResult(0);
+    return clone(op, operands);
   }
 
   OpBuilder &b;
@@ -481,11 +485,7 @@ Value ScoreTerms::buildBias(OpBuilder &b, ArrayRef<int64_t> dims) {
                              : narrow.build(operand.get()));
     if (op == hides)
       operands[2] = e.splat(bias, -INFINITY);
-    Operation *clone = b.clone(*op);
-    clone->setOperands(operands);
-    clone->getResult(0).setType(narrow.typeOf(element));
-    clone->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
-    bias = clone->getResult(0);
+    bias = narrow.clone(op, operands);
   }
   return bias;
 }

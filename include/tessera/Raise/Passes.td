@@ -127,7 +127,8 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
     from constants, is computed and compared with that of causal attention, of a
     window, and of none. Other scores are read op by op: a softcap, a column of
     sinks, and a bias, which is all that is added or hides keys and depends on no
-    `nn.param`.
+    `nn.param`. A mask that selects a finite number is causal or a window, or the
+    scores stay: a fully masked row has no gradient there.
 
     A rotary embedding is a linear function of rows, so its numbers are read, not
     tried: pairs (i, i + n/2) of the first n elements are turned, by tables that
