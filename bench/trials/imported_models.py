@@ -13,19 +13,15 @@ it; then one JSON line for each table. Exit status 1 for a graph that is importe
 agree, is not proven, or trains otherwise, for an import that fails without a line of its own, and
 for a refusal that is not in REFUSED, or is there and no longer happens."""
 
-import argparse
-import collections
 import json
-import os
-import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import warnings
 
 import vision_models
-from model_trials import PROVEN, ROOT, import_model, is_bad, prove
+from model_trials import (PROVEN, ROOT, find_tessera, import_model, is_bad, make_parser,
+                          open_folder, prove, try_models)
 
 # Sizes by the names that configs have; each config takes those that it knows.
 SIZES = {
@@ -256,16 +252,13 @@ for _table, _is_decoder in ((DECODERS, True), (OTHERS, False)):
 
 
 def import_row(name, table, graph):
-    """The outcome of a row's model, and the share of its matrices that stays whole under tp."""
+    """The outcome of a row's model."""
     source = f"{__file__}:make_{'decoder' if table == 'decoders' else 'other'}_{name}"
     if table == "vision":
         source = f"{vision_models.__file__}:make_{name}"
     options = ["--tokens", "input_ids", "--label-shift", "0", "--weights-out",
                str(graph.with_suffix(".safetensors"))] if table == "decoders" else []
-    outcome = import_model(source, graph, options)
-    found = re.search(r"([\d.]+ %) of the elements of matrices stay whole.* in (\S+)",
-                      outcome.notes)
-    return outcome, f", {found[1]} whole ({found[2]}, ...)" if found else ""
+    return import_model(source, graph, options)
 
 
 def train_in_torch(name):
@@ -308,53 +301,41 @@ def train(name, graph, tessera):
     return None
 
 
-def run_table(names, table, folder, tessera, trains):
-    """Prints the lines of a table; returns its counts."""
-    counts = collections.Counter()
-    for name in names:
-        graph = folder / f"{name}.mlir"
-        outcome, text = import_row(name, table, graph)
-        if (outcome.kind == "refused") != (name in REFUSED):
-            counts["unexpected"] += 1
-        if outcome.kind != "imported":
-            counts[outcome.kind] += 1
-            print(f"{name}: {outcome.kind}: {outcome.reason[-200:]}", flush=True)
-            continue
-        failed = prove(tessera, graph)
-        line = f"agrees, {PROVEN}"
-        if trains and table == "decoders" and not failed:
-            failed = [found for found in [train(name, graph, tessera)] if found]
-            line += ", trains as torch"
-        counts["failed" if failed else "right"] += 1
-        print(f"{name}: {failed[0] if failed else line}{text}", flush=True)
-    return counts
+def judge(name, graph, outcome, tessera, trains):
+    """The failures of an imported model, and its line with the share of its matrices that stays
+    whole under tp."""
+    failures = prove(tessera, graph)
+    line = f"agrees, {PROVEN}"
+    if trains and not failures:
+        failures = [found for found in [train(name, graph, tessera)] if found]
+        line += ", trains as torch"
+    found = re.search(r"([\d.]+ %) of the elements of matrices stay whole.* in (\S+)",
+                      outcome.notes)
+    return failures, line + (f", {found[1]} whole ({found[2]}, ...)" if found else "")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser = make_parser(__doc__)
     parser.add_argument("--table", choices=[*TABLES])
-    parser.add_argument("--folder", type=pathlib.Path, help="keep the graphs there")
     parser.add_argument("--train", action="store_true", help="train decoders")
     options = parser.parse_args()
-    unknown = set(options.names).difference(*TABLES.values())
-    if unknown:
-        sys.exit(f"expects names of models but got {', '.join(sorted(unknown))}")
-    tessera = (options.build / "bin" / "tessera").resolve()
-    os.environ["TESSERA"] = str(tessera)
+    tessera = find_tessera(options, set().union(*TABLES.values()))
     warnings.simplefilter("ignore")
     fails = False
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or pathlib.Path(temporary)
-        folder.mkdir(exist_ok=True)
+    with open_folder(options) as folder:
         for table, models in TABLES.items():
             names = [name for name in options.names or models if name in models]
             is_asked = table != "vision" or options.names
-            if (options.table == table or options.table is None and is_asked) and names:
-                counts = run_table(names, table, folder, tessera, options.train)
-                print(json.dumps({"table": table, "models": len(names), **counts}), flush=True)
-                fails |= is_bad(counts)
+            if not names or not (options.table == table or options.table is None and is_asked):
+                continue
+            trains = options.train and table == "decoders"
+            counts = try_models(
+                names, folder, REFUSED,
+                lambda name, graph, table=table: import_row(name, table, graph),
+                lambda name, graph, outcome, trains=trains: judge(name, graph, outcome, tessera,
+                                                                  trains))
+            print(json.dumps({"table": table, "models": len(names), **counts}), flush=True)
+            fails |= is_bad(counts)
     return 1 if fails else 0
 
 

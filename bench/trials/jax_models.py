@@ -11,18 +11,15 @@ line. Exit status 1 for a graph that is imported and does not agree, is not prov
 for an import that fails without a line of its own, and for a refusal that is not in REFUSED, or is
 there and no longer happens."""
 
-import argparse
-import collections
 import importlib
 import json
 import math
 import os
-import pathlib
 import re
 import sys
-import tempfile
 
-from model_trials import PROVEN, ROOT, import_model, is_bad, prove, run
+from model_trials import (PROVEN, find_tessera, import_model, is_bad, make_parser, open_folder,
+                          prove, run, try_models)
 
 FRAMEWORKS = {
     "linen": ("gpt", "padded_gpt", "shifted_gpt", "one_hot_gpt", "scanned_gpt", "llama", "encoder",
@@ -98,42 +95,20 @@ def judge(name, tessera, graph, printed):
     return failures, ", ".join(figures)
 
 
-def run_models(names, folder, tessera):
-    """Prints the lines of the models; returns their counts."""
-    counts = collections.Counter()
-    for name in names:
-        graph = folder / f"{name}.mlir"
-        inputs = ["--inputs", "images"] if name in IMAGES else []
-        outcome = import_model(f"{__file__}:make_{name}", graph, inputs)
-        if (outcome.kind == "refused") != (name in REFUSED):
-            counts["unexpected"] += 1
-        if outcome.kind != "imported":
-            counts[outcome.kind] += 1
-            print(f"{name}: {outcome.kind}: {outcome.reason[-200:]}", flush=True)
-            continue
-        failures, figures = judge(name, tessera, graph, outcome.printed)
-        counts["failed" if failures else "right"] += 1
-        print(f"{name}: {failures[0] if failures else figures}", flush=True)
-    return counts
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--folder", type=pathlib.Path, help="keep the graphs there")
-    options = parser.parse_args()
-    unknown = set(options.names) - set(MODELS)
-    if unknown:
-        sys.exit(f"expects names of models but got {', '.join(sorted(unknown))}")
-    tessera = (options.build / "bin" / "tessera").resolve()
-    os.environ["TESSERA"] = str(tessera)
+    options = make_parser(__doc__).parse_args()
+    tessera = find_tessera(options, MODELS)
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     names = options.names or MODELS
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or pathlib.Path(temporary)
-        folder.mkdir(exist_ok=True)
-        counts = run_models(names, folder, tessera)
+
+    def import_one(name, graph):
+        inputs = ["--inputs", "images"] if name in IMAGES else []
+        return import_model(f"{__file__}:make_{name}", graph, inputs)
+
+    with open_folder(options) as folder:
+        counts = try_models(names, folder, REFUSED, import_one,
+                            lambda name, graph, outcome: judge(name, tessera, graph,
+                                                               outcome.printed))
     print(json.dumps({"table": "jax", "models": len(names), **counts}), flush=True)
     return 1 if is_bad(counts) else 0
 

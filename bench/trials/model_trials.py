@@ -1,11 +1,15 @@
 """Imports models and proves their graphs, for trials of many models."""
 
+import argparse
+import collections
 import contextlib
 import dataclasses
 import io
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -64,3 +68,52 @@ def prove(tessera, graph):
 def is_bad(counts):
     """Whether the counts of a table have a kind that is not expected."""
     return any(counts[kind] for kind in counts if kind not in EXPECTED)
+
+
+def make_parser(text):
+    """The parser of a trial with this docstring: names of models, the build, the folder."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--folder", type=pathlib.Path, help="keep the graphs there")
+    return parser
+
+
+def find_tessera(options, known):
+    """The program of the build, which imports use too. Ends the trial at an unknown model."""
+    unknown = set(options.names) - set(known)
+    if unknown:
+        sys.exit(f"expects names of models but got {', '.join(sorted(unknown))}")
+    tessera = (options.build / "bin" / "tessera").resolve()
+    os.environ["TESSERA"] = str(tessera)
+    return tessera
+
+
+@contextlib.contextmanager
+def open_folder(options):
+    """The folder of the graphs; a temporary one if none is asked for."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or pathlib.Path(temporary)
+        folder.mkdir(exist_ok=True)
+        yield folder
+
+
+def try_models(names, folder, refused, import_one, judge):
+    """Prints a line for each model; returns the counts of outcomes. `import_one(name, graph)` is
+    the outcome of an import, `judge(name, graph, outcome)` the failures of an imported graph and
+    what to print of one without any. The import of the models `refused`, and of no others, must
+    be refused."""
+    counts = collections.Counter()
+    for name in names:
+        graph = folder / f"{name}.mlir"
+        outcome = import_one(name, graph)
+        if (outcome.kind == "refused") != (name in refused):
+            counts["unexpected"] += 1
+        if outcome.kind != "imported":
+            counts[outcome.kind] += 1
+            print(f"{name}: {outcome.kind}: {outcome.reason[-200:]}", flush=True)
+            continue
+        failures, figures = judge(name, graph, outcome)
+        counts["failed" if failures else "right"] += 1
+        print(f"{name}: {failures[0] if failures else figures}", flush=True)
+    return counts
