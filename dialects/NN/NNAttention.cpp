@@ -1,10 +1,11 @@
-//===- NNAttention.cpp - Attention written out, and its stat --------------===//
+//===- NNAttention.cpp - Attention written out, its stat and bytecode -----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stat has what weights need to be computed again: with a bias, which may be
-// the lowest number, the logarithm of a sum of exponentials would lose the sum.
+// The backward computes the softmax weights again from the saved stat. With a
+// bias, whose numbers may be the lowest of f32, this is the maximum and the
+// logarithm of the sum: their sum, the logsumexp, would have lost the latter.
 //
 //===----------------------------------------------------------------------===//
 

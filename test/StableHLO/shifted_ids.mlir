@@ -1,5 +1,6 @@
-// Ids of an input that are shifted to the right behind a constant are rows:
-// JAX's wrapping is dropped, the input's ids and the names are a vocabulary's.
+// Token ids that are shifted right, with a constant as the first token, index the
+// table: JAX's wrap-around of negative ids is dropped, the input has the vocabulary's
+// size, and the table's rows are named "vocab".
 // RUN: tessera import %s | FileCheck %s
 // CHECK: tensor<16x8xf32> {nn.dims = ["vocab", "embed"], nn.param = "table"}
 // CHECK-SAME: nn.input = "tokens", nn.vocab = 16 : i64}
