@@ -27,8 +27,8 @@ FRAMEWORKS = {
               "dropout_in_training"),
     "nnx": ("decoder", "scanned_gpt", "llama", "vit"),
     "equinox": ("gpt", "rotary_gpt", "mixer", "convnet"),
-    "haiku": ("transformer", "causal_transformer", "one_hot_transformer", "layer_stack", "mlp_tokens",
-              "resnet"),
+    "haiku": ("transformer", "causal_transformer", "one_hot_transformer", "layer_stack",
+              "mlp_tokens", "resnet"),
 }
 MODELS = [f"{framework}_{name}" for framework, names in FRAMEWORKS.items() for name in names]
 # Models whose float inputs are images.

@@ -149,7 +149,8 @@ def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, 
     shape = split.shape[:-1] + v.shape[-1:]
     kind = f"tensor<{'x'.join(map(str, shape))}x{q.element}>"
     mixed = graph.op(f"nn.attention {'causal ' if is_causal else ''}scale {literal_eps(scale)}"
-                     f"{limit} {split.name}, {k.name}, {v.name}{added} : {split.type}, {k.type}, {v.type} -> "
+                     f"{limit} {split.name}, {k.name}, {v.name}{added} : "
+                     f"{split.type}, {k.type}, {v.type} -> "
                      f"{kind}", shape, q.element)
     mixed = graph.transpose(mixed, [0, 2, 3, 1, 4])
     return graph.reshape(mixed, (batch, heads, queries, v.shape[-1]))
@@ -251,12 +252,13 @@ def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, m
     """Attention with a mask of booleans, or of floats that are added, where minus infinity hides a
     key. A query that sees no key gets zeros, as in torch and ONNX. If keys and values have fewer
     heads than queries, each of their heads serves a group of query heads. With a softcap c scores x
-    are c tanh(x / c) before the mask. Scores with a mask of floats, which may be trained, are written
-    out."""
+    are c tanh(x / c) before the mask. Scores with a mask of floats, which may be trained, are
+    written out."""
     if mask is None or mask.element == "i1":
         bias = None
         if mask is not None:
             mask = graph.reshape(mask, (1,) * (4 - len(mask.shape)) + mask.shape)
+            mask = graph.expand(mask, (*mask.shape[:-1], k.shape[2]))
             bias = graph.select(mask, *(graph.constant(number, mask.shape, q.element)
                                         for number in (0, -math.inf)))
         return grouped_attention(graph, q, k, v, scale, visibility.is_causal, bias, softcap)

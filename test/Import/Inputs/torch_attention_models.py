@@ -42,6 +42,13 @@ class Fused(Attention):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.bool())
 
 
+class FusedQueries(Attention):
+    """A mask without a dimension of keys: some queries see all keys, the others none."""
+
+    def mix(self, q, k, v, mask):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.transpose(2, 3).bool())
+
+
 class FusedFloat(Attention):
     def mix(self, q, k, v, mask):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=(1 - mask.float()) * LOWEST)
@@ -126,6 +133,7 @@ def maker(module, shown=5):
     return make
 
 
+make_fused_queries = maker(FusedQueries)
 make_fused, make_fused_float, make_written = (maker(m) for m in (Fused, FusedFloat, Written))
 make_distances, make_grouped, make_capped = (maker(m) for m in (Distances, Grouped, Capped))
 make_sinks, make_table = maker(Sinks), maker(Table)
