@@ -31,11 +31,17 @@ void CrossEntropyOp::nameDims(DimNamer name) {
 
 /// Whether ids are elements of an argument, possibly next to others.
 static bool areInputs(Value ids) {
-  Operation *op = ids.getDefiningOp();
-  return !op || (isa<TransposeOp, BroadcastOp, tensor::ConcatOp,
-                     tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-                     tensor::CollapseShapeOp>(op) &&
-                 llvm::any_of(op->getOperands(), areInputs));
+  llvm::SetVector<Value> values;
+  values.insert(ids);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Operation *op = values[i].getDefiningOp();
+    if (!op)
+      return true;
+    if (isa<TransposeOp, BroadcastOp, tensor::ConcatOp, tensor::ExtractSliceOp,
+            tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      values.insert_range(op->getOperands());
+  }
+  return false;
 }
 
 /// Input ids are tokens, in any order; computed ids are positions.

@@ -86,24 +86,26 @@ static FailureOr<GatherDims> readDims(OpConversion &c) {
 // Indices that are inputs
 //===----------------------------------------------------------------------===//
 
-/// Collects the arguments whose elements `x` has, next to constants in
-/// [0, size), up to casts. False for computed numbers.
-static bool findInputs(Value x, int64_t size, SmallVectorImpl<Value> &inputs) {
-  Operation *op = x.getDefiningOp();
-  if (!op) {
-    inputs.push_back(x);
-    return true;
+/// Returns the arguments whose elements `x` has, next to constants in [0,
+/// size), up to casts; none for computed numbers.
+static SmallVector<Value> findInputs(Value x, int64_t size) {
+  SmallVector<Value> inputs;
+  llvm::SetVector<Value> values;
+  values.insert(x);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value value = values[i];
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      inputs.push_back(value);
+    else if (isa<tensor::ConcatOp, tensor::ExpandShapeOp,
+                 tensor::CollapseShapeOp, tensor::ExtractSliceOp,
+                 nn::BroadcastOp, nn::TransposeOp, arith::ExtSIOp,
+                 arith::TruncIOp>(op))
+      values.insert_range(op->getOperands());
+    else if (!isInRange(value, size))
+      return {};
   }
-  if (isInRange(x, size))
-    return true;
-  if (isa<tensor::ConcatOp>(op))
-    return llvm::all_of(op->getOperands(), [&](Value part) {
-      return findInputs(part, size, inputs);
-    });
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             tensor::ExtractSliceOp, nn::BroadcastOp, nn::TransposeOp,
-             arith::ExtSIOp, arith::TruncIOp>(op) &&
-         findInputs(op->getOperand(0), size, inputs);
+  return inputs;
 }
 
 /// Whether `x` are positions in a dimension of at most `size` elements.
@@ -120,8 +122,8 @@ static void unwrap(OpConversion &c, Coordinate &coordinate) {
   int64_t size = coordinate.size;
   Value source = matchWrap(core, size);
   Value plain = source ? source : core;
-  SmallVector<Value> inputs;
-  bool isInput = findInputs(plain, size, inputs) && !inputs.empty();
+  SmallVector<Value> inputs = findInputs(plain, size);
+  bool isInput = !inputs.empty();
   if (isInRange(index, size))
     coordinate.wrapped = core;
   if (!isInput && !isChoice(plain, size))
