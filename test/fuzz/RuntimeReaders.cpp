@@ -11,6 +11,7 @@
 
 #include "Subject.h"
 
+#include "../runtime/Ranks.h"
 #include "../runtime/TemporaryFolder.h"
 
 #include "runtime/cuda/TuneFile.h"
@@ -20,6 +21,7 @@
 #include "runtime/src/data/ShardRuns.h"
 #include "runtime/src/data/Tokens.h"
 #include "runtime/src/ranks/Launcher.h"
+#include "runtime/src/run/Serve.h"
 #include "runtime/src/support/Hash.h"
 #include "runtime/src/support/Json.h"
 
@@ -438,6 +440,43 @@ bool readCheckpoint(const std::string &input) {
   return true;
 }
 
+/// Moves elements as a request asks, to and from memory that has room for these
+/// elements alone.
+bool serveRequest(const std::string &input) {
+  static Manifest manifest;
+  std::string error;
+  if (manifest.ranks == 0)
+    require(parseManifest(manifestExample, manifest, error), "the example");
+  static SingleRank single(1, manifest.arenaBytes);
+  tessera_rt_context *ctx = single;
+  ctx->ranks = manifest.ranks;
+  tessera::serve::Request request;
+  if (!readRequest(manifest, input.data(), input.size(), request).empty())
+    return false;
+  if (request.kind != tessera::serve::kGet &&
+      request.kind != tessera::serve::kSet)
+    return true;
+  const Value &value = manifest.arguments[request.value];
+  require(request.first + request.count <= value.elements(),
+          "elements outside of the value");
+  std::vector<uint8_t> window(size_t(request.count * dtypeSize(value.dtype)));
+  require(transferElements(ctx, manifest, request, window.data()) ==
+              TESSERA_RT_OK,
+          "elements that do not move");
+  return true;
+}
+
+std::vector<std::string> requestExamples() {
+  std::vector<std::string> examples;
+  for (uint32_t kind : {0, 1, 2, 3, 4})
+    for (uint32_t value : {0, 1, 2}) {
+      tessera::serve::Request request{kind, value, 2, 7, 1};
+      examples.emplace_back(reinterpret_cast<const char *>(&request),
+                            sizeof(request));
+    }
+  return examples;
+}
+
 bool readSums(const std::string &input) {
   FileSums sums;
   if (!parseSums(input, sums).empty())
@@ -458,6 +497,7 @@ std::vector<Subject> tessera::fuzz::getSubjects() {
              return std::vector<std::string>{manifestExample, pipelineExample};
            }},
           {"checkpoint", readCheckpoint, checkpointExamples},
+          {"request", serveRequest, requestExamples},
           {"sums", readSums, sumsExamples},
           {"tokens", readTokens, tokenExamples},
           {"options", readOptions, optionExamples},

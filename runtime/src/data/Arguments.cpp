@@ -291,11 +291,14 @@ static Status loadSaved(Filling &filling, const Value &value,
   return status;
 }
 
-/// True if an argument is all zeros under these options.
+/// True if an argument is all zeros under these options. Requests give those
+/// that have no initialiser.
 static bool isZeros(const RunData &data, const Options &options,
                     const Value &value) {
-  return !isData(value) && value.init.kind == Initialiser::Zeros &&
-         !findSaved(data, options, value) &&
+  bool isRequested = options.serve.areGiven() &&
+                     (isData(value) || value.init.kind == Initialiser::None);
+  bool isInitZero = !isData(value) && value.init.kind == Initialiser::Zeros;
+  return (isRequested || isInitZero) && !findSaved(data, options, value) &&
          data.inputs.fileOf(value).empty() && !data.weights.find(value);
 }
 
@@ -361,7 +364,7 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
   Filling filling(ctx);
   if (Status status = ctx->target->createPartSender(filling.sender))
     return status;
-  if (ctx->rank == 0)
+  if (ctx->rank == 0 && !options.serve.areGiven())
     warnOfZeros(manifest, options, data);
   double begin = monotonicSeconds(), shown = begin;
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {

@@ -192,6 +192,10 @@ using StepExchange = std::function<void(StepFacts &facts)>;
 Status barrier(tessera_rt_context *ctx, BarrierId id,
                const StepExchange *exchange = nullptr);
 
+/// Waits, however long it takes, until rank 0 has published more than `served`
+/// requests.
+Status awaitRequest(tessera_rt_context *ctx, uint64_t served);
+
 /// Waits, while operations in flight advance, until something that other nodes
 /// do is over; `what` is it, for the message about a wait that is too long.
 Status waitForNodes(tessera_rt_context *ctx, const std::string &what,

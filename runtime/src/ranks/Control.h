@@ -22,6 +22,7 @@
 #include "Placement.h"
 #include "nodes/Meet.h"
 #include "support/Support.h"
+#include "tessera_serve.h"
 
 #include <vector>
 
@@ -366,6 +367,9 @@ struct ControlBlock {
   std::atomic<uint32_t> checkpointIsDamaged{0};
   /// The exit code of a run without failure: not 0 if steps remain.
   std::atomic<int32_t> exitCode{0};
+  /// Requests of another program that rank 0 has published, and the last one.
+  std::atomic<uint64_t> requests{0};
+  serve::Request request;
   /// Checkpoints that these processes have committed.
   std::atomic<int64_t> committed{0};
   /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.

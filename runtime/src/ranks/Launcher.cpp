@@ -23,10 +23,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +162,8 @@ struct Children {
   std::vector<pid_t> pids; // 0: ended
   SharedMemory &memory;
   bool failed = false;
+  /// They were told to end, because nobody needs them any more.
+  bool areDismissed = false;
   int interruptedBy = 0;
   double failedAt = 0;
 
@@ -192,7 +196,7 @@ void Children::reap() {
     if (!pids[rank] || waitpid(pids[rank], &status, WNOHANG) != pids[rank])
       continue;
     pids[rank] = 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    if (areDismissed || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
       continue;
     int number = memory.place.firstRank() + int(rank);
     RankBlock &block = memory.blocks[number];
@@ -259,9 +263,35 @@ void Children::interrupt(int signal) {
   _exit(status);
 }
 
+namespace {
+/// The program for which the ranks serve requests.
+class Client {
+public:
+  explicit Client(const Options &options)
+      : socket(options.serve.socket), parent(getppid()) {}
+
+  /// Closes the socket, so that both sides learn of the end.
+  void leave() const {
+    if (socket >= 0)
+      shutdown(socket, SHUT_RDWR);
+  }
+  /// True if it has ended or closed the socket. Processes that it has forked
+  /// may hold the socket open.
+  bool isGone() const {
+    pollfd end{socket, 0, 0};
+    return socket >= 0 && (getppid() != parent ||
+                           (poll(&end, 1, 0) == 1 && end.revents & POLLHUP));
+  }
+
+private:
+  int socket;
+  pid_t parent;
+};
+} // namespace
+
 /// Sleeps until a child ends or a signal asks to stop.
 static void watch(Children &children, const sigset_t &watched,
-                  const Timeouts &timeouts) {
+                  const Timeouts &timeouts, const Client &client) {
   while (children.left() > 0) {
     timespec second{1, 0};
     if (children.failed)
@@ -275,8 +305,12 @@ static void watch(Children &children, const sigset_t &watched,
       children.failed = true;
       children.failedAt = monotonicSeconds();
     }
-    if (children.failed &&
-        monotonicSeconds() - children.failedAt > timeouts.exit)
+    if (children.failed || children.memory.control->stopSignal.load())
+      client.leave();
+    bool isLate = children.failed &&
+                  monotonicSeconds() - children.failedAt > timeouts.exit;
+    children.areDismissed |= client.isGone();
+    if (isLate || children.areDismissed)
       children.killAll();
   }
 }
@@ -336,7 +370,7 @@ static Attempt runOnce(const sigset_t &watched, const sigset_t &before,
   // Forked processes have no thread of it.
   if (agent)
     agent->start(/*prints=*/false);
-  watch(children, watched, options.timeouts);
+  watch(children, watched, options.timeouts, Client(options));
   if (agent)
     agent->finish();
   bool failed = children.failed || control.aborted.load();

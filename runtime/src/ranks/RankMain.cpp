@@ -19,6 +19,7 @@
 #include "nodes/Mirror.h"
 #include "run/MemoryUsage.h"
 #include "run/Report.h"
+#include "run/Serve.h"
 #include "run/Steps.h"
 #include "run/Trace.h"
 
@@ -87,7 +88,9 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
     error = data.weights.open(options.weights);
   data.findPosition(options);
   if (error.empty())
-    error = data.open(options, dataArguments(manifest, data.inputs));
+    error = data.open(options, options.serve.areGiven()
+                                   ? std::vector<const Value *>()
+                                   : dataArguments(manifest, data.inputs));
   if (error.empty())
     error = checkOptions(manifest, options, data);
   if (!error.empty())
@@ -184,6 +187,8 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
   if (Status status =
           prepare(ctx, manifest, options, data, saver, checkpoints, trace))
     return status;
+  if (options.serve.areGiven())
+    return serveRequests(ctx, manifest, options);
   if (Status status = saver.saveInitial())
     return status;
   StepLoop loop(ctx, manifest, options, data, checkpoints);

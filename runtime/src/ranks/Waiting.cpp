@@ -521,6 +521,17 @@ Status tessera::rt::waitForNodes(tessera_rt_context *ctx,
   }
 }
 
+Status tessera::rt::awaitRequest(tessera_rt_context *ctx, uint64_t served) {
+  for (;;) {
+    uint32_t seen = ctx->block().doorbell.load();
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    if (ctx->memory.control->requests.load() > served)
+      return TESSERA_RT_OK;
+    sleepOnDoorbell(ctx, seen, /*seconds=*/3600);
+  }
+}
+
 Status tessera::rt::host::idle(tessera_rt_context *ctx, double until) {
   for (;;) {
     uint32_t seen = ctx->block().doorbell.load();

@@ -68,7 +68,9 @@ int main(int argc, char **argv) {
   if (options.simulateRanks)
     return simulateRanks(manifest, options, runRank);
   Environment environment;
-  error = readEnvironment(environment);
+  // Ranks of a program that serves another are of no job of an engine.
+  if (!options.serve.areGiven())
+    error = readEnvironment(environment);
   if (!error.empty())
     return refuse(error);
   Placement place;

@@ -306,6 +306,26 @@ static std::string showLoad(const OptionSpec &, const Options &options) {
          quote(absolutePath(options.load));
 }
 
+/// Parses "3,4".
+static std::string takeDescriptors(const OptionSpec &, const std::string &value,
+                                   Options &options) {
+  size_t comma = value.find(',');
+  int64_t socket, memory;
+  if (comma == std::string::npos ||
+      !readInteger(value.substr(0, comma), 0, INT_MAX, socket) ||
+      !readInteger(value.substr(comma + 1), 0, INT_MAX, memory) ||
+      socket == memory)
+    return "the numbers of two open descriptors, SOCKET,MEMORY";
+  options.serve = {int(socket), int(memory)};
+  return std::string();
+}
+
+static std::string showDescriptors(const OptionSpec &, const Options &options) {
+  return options.serve.areGiven()
+             ? format("%d,%d", options.serve.socket, options.serve.memory)
+             : "nothing";
+}
+
 /// Parses "F=20,B=20,W=20,link=5", in any order; link may be left out.
 static std::string takeRehearsal(const OptionSpec &, const std::string &value,
                                  Options &options) {
@@ -520,6 +540,12 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "--trace", "FILE",
           "write the last step's tasks, sends and waits of all pp\n"
           "ranks as a Chrome trace (Perfetto shows it)")),
+      section("other programs"),
+      {"--serve", "SOCKET,MEMORY",
+       "stay, and run a step for each request of the program that\n"
+       "started this one and gave it these descriptors\n"
+       "(tessera_serve.h); Python's tessera.compile does so",
+       takeDescriptors, showDescriptors},
       section("output"),
       mayDiffer(choice<&Options::log>(
           "--log", "text|jsonl",

@@ -44,6 +44,28 @@ static std::string checkCheckpoints(const Options &options) {
              : "expects state from --load or from --inputs, but got both";
 }
 
+/// Finds an option that requests leave no meaning. Returns a message, or
+/// nothing.
+static std::string checkServed(const Options &options) {
+  static const char *const refused[] = {
+      "--restarts",    "--local-ranks", "--node",          "--rendezvous",
+      "--key",         "--interface",   "--data",          "--data-format",
+      "--random-data", "--eval-data",   "--data-position", "--eval-every",
+      "--steps",       "--on-nan",      "--save-outputs",  "--save-initial",
+      "--save-final",  "--compare",     "--save-weights",  "--checkpoint",
+      "--rehearse",    "--trace",       "--check-replicas"};
+  for (const char *name : refused) {
+    const OptionSpec *spec = findSpec(name);
+    if (spec && spec->show(*spec, options) != spec->show(*spec, Options()))
+      return std::string("--serve runs steps on request, so it expects no ") +
+             name;
+  }
+  return options.simulateRanks
+             ? "--serve expects ranks that are processes, but "
+               "--simulate-ranks makes them threads"
+             : "";
+}
+
 /// Checks options against each other. Returns a message, or nothing.
 static std::string checkOptions(const Options &options) {
   if (options.randomData && !options.data.empty())
@@ -53,6 +75,10 @@ static std::string checkOptions(const Options &options) {
   if (options.initMissing && options.inputs.empty() && options.weights.empty())
     return "--init-missing expects --inputs or --weights";
   std::string error = checkCheckpoints(options);
+  if (!error.empty())
+    return error;
+  if (options.serve.areGiven())
+    error = checkServed(options);
   if (!error.empty())
     return error;
   if (options.ranks && options.simulateRanks)

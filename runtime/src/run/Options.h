@@ -28,6 +28,13 @@ struct Rehearsal {
   double forward = 0, inputGrad = 0, weightGrad = 0, link = 0;
 };
 
+/// Value of --serve: the descriptors of tessera_serve.h.
+struct ServeDescriptors {
+  int socket = -1, memory = -1;
+
+  bool areGiven() const { return socket >= 0; }
+};
+
 struct Options {
   enum Report { Text, JsonLine };
   enum Log { TextLog, JsonLog };
@@ -89,6 +96,7 @@ struct Options {
   /// File for the actions of the last step; empty: none.
   std::string trace;
   Rehearsal rehearsal;
+  ServeDescriptors serve;
   Log log = TextLog;
   Report report = Text;
   bool quiet = false, help = false, printManifest = false;

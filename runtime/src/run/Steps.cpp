@@ -31,8 +31,8 @@ StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
                    const Options &options, const RunData &data,
                    Checkpoints &checkpoints)
     : ctx(ctx), manifest(manifest), options(options), data(data),
-      checkpoints(checkpoints), log(ctx, manifest, options),
-      replicas(ctx, manifest) {
+      checkpoints(checkpoints), runner(ctx, manifest),
+      log(ctx, manifest, options), replicas(ctx, manifest) {
   for (size_t i = 0; i < numStepScalars; ++i)
     if (const Value *value = manifest.findScalar(stepScalars[i]);
         value && value->isOn(ctx->rank))
@@ -41,36 +41,6 @@ StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
 
 int StepLoop::stopSignal() const {
   return ctx->memory.control->stopDecided.load();
-}
-
-Status StepLoop::returnResults() {
-  bool isFenced = false;
-  for (const Value &value : manifest.arguments) {
-    if (value.donate < 0 || !value.isOn(ctx->rank))
-      continue;
-    const Value &result = manifest.results[size_t(value.donate)];
-    int64_t to = value.offsetOn(ctx->rank), from = result.offsetOn(ctx->rank);
-    if (from == to)
-      continue;
-    // The program has no fence for state that is moved after it.
-    if (!isFenced)
-      if (Status status = ctx->target->stateFence())
-        return status;
-    isFenced = true;
-    if (Status status = ctx->target->move(to, from, value.bytes))
-      return status;
-  }
-  return TESSERA_RT_OK;
-}
-
-/// Forgets the loads that this rank counted. No other rank reads them now.
-static void clearLoads(tessera_rt_context *ctx) {
-  const SharedMemory &memory = ctx->memory;
-  for (int64_t layer = 0; layer < memory.tables.layers; ++layer) {
-    LayerLoads &loads = *memory.loads(ctx->rank, layer);
-    loads = LayerLoads();
-    std::fill_n(loads.uses(), memory.tables.experts, 0);
-  }
 }
 
 Status StepLoop::exchangeFacts() {
@@ -93,53 +63,29 @@ double StepLoop::scalar(const char *name) const {
 
 Status StepLoop::runProgram(int64_t step, const Batch &batch, bool isEvaluation,
                             double &seconds) {
-  RankBlock &block = ctx->block();
-  ControlBlock &control = *ctx->memory.control;
   double reading = monotonicSeconds();
   if (batch.source.isOpen())
     if (Status status = fillTokens(ctx, manifest, data.inputs, batch))
       return status;
-  // Rank 0 must have read the numbers of other nodes' ranks before they change.
-  bool isShared = !ctx->memory.place.isAcrossNodes() ||
-                  ctx->memory.tables.layers > 0 || manifest.pipeline.stages > 0;
-  if (Status status = isShared ? barrier(ctx, BarrierArguments)
-                               : barrierOfNode(ctx, BarrierArguments))
+  if (Status status = runner.run(step, scalars))
     return status;
-  clearLoads(ctx);
   RankNumbers &numbers = ctx->block().numbers;
-  numbers.stepBegan = monotonicSeconds();
-  double begin = numbers.stepBegan, cpu = processCpuSeconds();
   if (!isEvaluation)
-    checkpoints.times().data += begin - reading;
-  double waited = ctx->waitSeconds;
-  if (Status status = ctx->target->step()) {
-    // The runtime has recorded the reason, unless the program failed by itself.
-    if (!control.aborted.load())
-      fail(ctx, status,
-           format("step %lld failed with status %d", (long long)step, status));
-    return status;
-  }
-  block.call.store(0);
-  if (Status status = returnResults())
-    return status;
-  if (Status status = ctx->target->fetch(scalars))
-    return status;
-  numbers.busySeconds =
-      monotonicSeconds() - begin - (ctx->waitSeconds - waited);
+    checkpoints.times().data += numbers.stepBegan - reading;
   if (step > 1 && !isEvaluation)
     numbers.allBusySeconds += numbers.busySeconds;
-  numbers.stepCpuSeconds = processCpuSeconds() - cpu;
   numbers.cpuSeconds += numbers.stepCpuSeconds;
   ctx->target->measure(numbers.memory, manifest,
                        /*withArena=*/step <= summarySteps);
   if (ctx->rank == 0) {
+    ControlBlock &control = *ctx->memory.control;
     control.stopDecided.store(control.stopSignal.load());
     if (!isEvaluation)
       checkpoints.decide(step);
   }
   if (Status status = exchangeFacts())
     return status;
-  seconds = monotonicSeconds() - begin;
+  seconds = monotonicSeconds() - numbers.stepBegan;
   ctx->timeout = options.timeouts.step;
   return TESSERA_RT_OK;
 }

@@ -16,6 +16,7 @@
 #include "Report.h"
 #include "StepFacts.h"
 #include "StepLog.h"
+#include "StepRunner.h"
 #include "checkpoint/Checkpoints.h"
 #include "checkpoint/ReplicaCheck.h"
 #include "data/Manifest.h"
@@ -60,9 +61,6 @@ private:
   Status evaluate(int64_t step);
   /// Reports memory and the pipeline after ten steps, or the last one.
   Status summarize(int64_t step, bool isLast);
-  /// Copies results to the arguments that they replace, if their memory
-  /// differs.
-  Status returnResults();
   /// Remarks if the data does not continue where the run of --inputs ended.
   void comparePosition();
   /// Compares replicas if it is time to, or before a checkpoint.
@@ -80,6 +78,7 @@ private:
   const Options &options;
   const RunData &data;
   Checkpoints &checkpoints;
+  StepRunner runner;
   StepLog log;
   ReplicaCheck replicas;
   /// The results that are read after a step.
