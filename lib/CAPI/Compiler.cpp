@@ -136,6 +136,7 @@ MlirLogicalResult tesseraWriteExecutable(MlirModule module, MlirStringRef cpu,
   if (!library)
     return fail(library.takeError());
   ObjectOptions options;
+  options.library = *library;
   if (!unwrap(cpu).empty())
     options.cpu = unwrap(cpu).str();
   TemporaryFile object;

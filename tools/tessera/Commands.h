@@ -35,6 +35,9 @@ int runReport(Arguments arguments);
 int runExplain(Arguments arguments);
 int runDoctor(Arguments arguments);
 int runCompletion(Arguments arguments);
+#ifdef TESSERA_HAS_LLD
+int runLinker(Arguments arguments);
+#endif
 
 /// Their names, texts and options.
 const CommandSpec &getModelSpec();

@@ -178,10 +178,9 @@ const CommandSpec kCommand = {
     "program over the mesh, outlines kernels, plans the memory "
     "of\n"
     "a rank, generates code and links it with Tessera's runtime. A program of\n"
-    "local functions (dist.local) is partitioned already. Needs a C++\n"
-    "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
-    "or\n"
-    "LLVM; it starts its ranks itself: see tessera run.",
+    "local functions (dist.local) is partitioned already. Programs for GPUs\n"
+    "need a C++ compiler on PATH to link. The executable needs nothing of\n"
+    "Tessera, MLIR or LLVM; it starts its ranks itself: see tessera run.",
     withPlanOptions(kOwnOptions, FieldUse::kCompiled),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
@@ -291,7 +290,6 @@ struct Job {
   ObjectOptions object;
   ImageOptions images;
   std::string kernelReport;
-  std::string library;
   bool quiet = false;
 };
 
@@ -473,15 +471,17 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   job.quiet = parsed.has("--quiet");
   if (llvm::Error error = readMeasure(parsed, job))
     return std::move(error);
-  if ((!job.last && job.isLinked) || job.choice.numMeasured > 0) {
-    std::string tool = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
-    auto library = findRuntimeLibrary(
-        parsed.get("--runtime-library"), llvm::sys::path::parent_path(tool),
-        *target == 0 ? "tessera_rt_host" : "tessera_rt_cuda");
-    if (!library)
-      return library.takeError();
-    job.library = *library;
-  }
+  bool isLinking = (!job.last && job.isLinked) || job.choice.numMeasured > 0;
+  std::string tool = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+  auto library = findRuntimeLibrary(
+      parsed.get("--runtime-library"), llvm::sys::path::parent_path(tool),
+      *target == 0 ? "tessera_rt_host" : "tessera_rt_cuda");
+  if (library)
+    job.object.library = *library;
+  else if (isLinking)
+    return library.takeError();
+  else
+    llvm::consumeError(library.takeError());
   return job;
 }
 
@@ -613,7 +613,7 @@ llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
     return error;
   progress.done("object");
   if (llvm::Error error =
-          linkExecutable(object.getPath(), job.library, job.output))
+          linkExecutable(object.getPath(), job.object.library, job.output))
     return error;
   progress.done("link");
   return llvm::Error::success();

@@ -260,8 +260,8 @@ Finding findMpi() {
 }
 
 /// A compiler driver as linker, tried on an empty C program.
-Finding findLinker() {
-  Finding finding("linker", "linking compiled programs");
+Finding findDriver() {
+  Finding finding("C++ compiler", "linking GPU programs");
   for (StringRef name : {"clang-22", "clang", "cc", "gcc"}) {
     finding.path = findProgram(name);
     if (!finding.path.empty())
@@ -296,6 +296,27 @@ Finding findLinker() {
 std::string findSelf() {
   return llvm::sys::fs::getMainExecutable(nullptr,
                                           reinterpret_cast<void *>(&findSelf));
+}
+
+/// The linker in this tool, which host programs are linked with.
+Finding findLinker() {
+  Finding finding("linker", "linking host programs");
+  auto library =
+      findRuntimeLibrary("", llvm::sys::path::parent_path(findSelf()));
+  if (library)
+    finding.path = findLinkingTool(*library);
+  else
+    llvm::consumeError(library.takeError());
+  if (finding.path.empty()) {
+    finding.note = "a C++ compiler links them";
+    return finding;
+  }
+  Output output = execute(finding.path, {"ld.lld", "--version"});
+  finding.status = output.ok ? Status::Usable : Status::Broken;
+  // "LLD 22.1.8 (compatible with GNU linkers)", after the maker's name.
+  StringRef version = firstLine(output.text).split("LLD ").second;
+  finding.version = version.split(' ').first.str();
+  return finding;
 }
 
 /// Finds an archive that programs are linked with, in the lib folder next to
@@ -455,6 +476,7 @@ int tessera::runDoctor(Arguments arguments) {
 
   std::vector<Finding> findings = {
       findLinker(),
+      findDriver(),
       findRuntime("runtime", "running host programs", "tessera_rt_host"),
       findRuntime("CUDA runtime", "running GPU programs", "tessera_rt_cuda"),
       findMpi(),

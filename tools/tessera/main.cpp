@@ -89,6 +89,11 @@ int main(int argc, char **argv) {
   for (const Command &command : getCommands())
     if (command.name == name)
       return run(command, Arguments(arguments).drop_front());
+#ifdef TESSERA_HAS_LLD
+  // Not a command for users.
+  if (name == "ld.lld")
+    return runLinker(Arguments(arguments).drop_front());
+#endif
 
   llvm::SmallVector<StringRef> known;
   for (const Command &command : getCommands())

@@ -27,29 +27,37 @@ struct ObjectOptions {
   /// for kernels that are no faster: it unrolls the short loops of small
   /// models.
   unsigned optLevel = 2;
+  /// The runtime's library, by whose linker the parts of a large program are
+  /// merged; empty: by a C++ compiler driver on PATH.
+  std::string library;
 };
 
 /// Registers the translations of LLVM dialect that writeObject() needs.
 void registerExecutableTranslations(mlir::DialectRegistry &registry);
 
 /// Writes an object file for this machine's architecture at `path`. Fails for
-/// an unknown cpu, a module that does not translate, a missing C++ compiler
-/// driver on PATH if the module is large (it is compiled in parts, which the
-/// driver merges), or a file that cannot be written.
+/// an unknown cpu, a module that does not translate, a missing linker if the
+/// module is large (it is compiled in parts, which are merged), or a file that
+/// cannot be written.
 llvm::Error writeObject(mlir::ModuleOp module, const ObjectOptions &options,
                         llvm::StringRef path);
 
 /// The path of the runtime's library: `given` if it is not empty, otherwise
 /// lib`name`.a in ../lib/tessera, ../../lib/tessera or ../lib relative to
-/// `toolDirectory`, the folder of the tool or the shared library. Fails if it
-/// does not exist.
+/// `toolDirectory`, the folder of the tool or the shared library, or in the
+/// folder `link` of these, which comes first. Fails if it does not exist.
 llvm::Expected<std::string>
 findRuntimeLibrary(llvm::StringRef given, llvm::StringRef toolDirectory,
                    llvm::StringRef name = "tessera_rt_host");
 
-/// Links an object with the runtime's library into an executable. Fails if PATH
-/// has no C++ compiler driver, or if the link fails, with the linker's first
-/// message.
+/// The tool that links with a runtime's library in a folder `link`: `tessera`
+/// of the same tree, as `tessera ld.lld`. Empty if a C++ compiler driver links.
+std::string findLinkingTool(llvm::StringRef library);
+
+/// Links an object with the runtime's library into an executable: by
+/// findLinkingTool(), with the libc and libm that this process runs on, or by a
+/// C++ compiler driver on PATH. Fails if PATH has none, if glibc is older than
+/// 2.34, or if the link fails, with the linker's first message.
 llvm::Error linkExecutable(llvm::StringRef object, llvm::StringRef library,
                            llvm::StringRef output);
 

@@ -84,7 +84,9 @@ def main(path, folder):
     refused(lambda: library.checked("tesseraWriteExecutable", step, Text.of("i286"), Text.of(""),
                                     Text.of(folder + "/program"), result=Result))
     os.environ["PATH"] = folder
-    refused(lambda: session.write(step, folder + "/program"))
+    driven = os.path.join(os.path.dirname(path), "libtessera_rt_host.a")
+    refused(lambda: library.checked("tesseraWriteExecutable", step, Text.of(""), Text.of(driven),
+                                    Text.of(folder + "/program"), result=Result))
     assert not os.path.exists(folder + "/program")
 
 
