@@ -7,11 +7,11 @@
 
 #include "tessera/Interpreter/Shards.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 using namespace tessera;
 using namespace tessera::interp;
@@ -123,42 +123,55 @@ RankTensors interp::shardTensor(const TensorRef &global, const Sharding &s,
   return result;
 }
 
-llvm::Expected<TensorRef> interp::assembleTensor(ArrayRef<TensorRef> blocks,
-                                                 const Sharding &s,
-                                                 const Mesh &mesh,
-                                                 ArrayRef<int64_t> shape) {
-  auto result = std::make_shared<Tensor>(blocks[0]->getElementType(), shape);
+void DeviceBlocks::forEach(
+    llvm::function_ref<void(int64_t, const TensorRef &, ArrayRef<int64_t>)> fn)
+    const {
   SmallVector<int64_t> zeros(shape.size(), 0);
-  // The first device that holds each block.
-  std::map<std::vector<int64_t>, std::pair<int64_t, TensorRef>> first;
   for (int64_t device = 0, n = mesh.numDevices(); device < n; ++device) {
-    if (mesh.shardIndex(device, s.unreduced) != 0)
+    if (mesh.shardIndex(device, sharding.unreduced) != 0)
       continue;
-    ArrayRef<int64_t> localShape = blocks[device]->getShape();
-    SmallVector<int64_t> offsets = blockOffsets(device, s, mesh, localShape);
+    TensorRef block = blocks[device];
+    SmallVector<int64_t> localShape(block->getShape());
+    SmallVector<int64_t> offsets =
+        blockOffsets(device, sharding, mesh, localShape);
     SmallVector<int64_t> sizes = clip(offsets, localShape, shape);
     if (llvm::is_contained(sizes, 0))
       continue;
-    TensorRef block = blocks[device];
-    if (!s.unreduced.empty()) {
+    if (!sharding.unreduced.empty()) {
       SmallVector<TensorRef> parts;
-      for (int64_t other : mesh.group(device, s.unreduced))
+      for (int64_t other : mesh.group(device, sharding.unreduced))
         parts.push_back(blocks[other]);
-      block = std::make_shared<Tensor>(reduceTensors(parts, s.reduction));
+      block =
+          std::make_shared<Tensor>(reduceTensors(parts, sharding.reduction));
     }
-    auto [it, isNew] =
-        first.insert({{offsets.begin(), offsets.end()}, {device, block}});
-    if (!isNew) {
-      if (it->second.second != block &&
-          !it->second.second->slice(zeros, sizes)
-               .sameAs(block->slice(zeros, sizes)))
-        return llvm::createStringError(llvm::formatv(
-            "expects devices {0} and {1} to hold the same block but they "
-            "differ",
-            it->second.first, device));
-      continue;
-    }
-    result->insert(block->slice(zeros, sizes), offsets);
+    if (sizes != localShape)
+      block = std::make_shared<Tensor>(block->slice(zeros, sizes));
+    fn(device, block, offsets);
   }
-  return TensorRef(result);
+}
+
+TensorRef interp::assembleTensor(const DeviceBlocks &value) {
+  auto result = std::make_shared<Tensor>(value.blocks.front()->getElementType(),
+                                         value.shape);
+  std::set<std::vector<int64_t>> seen;
+  value.forEach(
+      [&](int64_t, const TensorRef &block, ArrayRef<int64_t> offsets) {
+        if (seen.insert(offsets.vec()).second)
+          result->insert(*block, offsets);
+      });
+  return result;
+}
+
+std::optional<std::pair<int64_t, int64_t>>
+interp::findConflict(const DeviceBlocks &value) {
+  std::map<std::vector<int64_t>, std::pair<int64_t, TensorRef>> first;
+  std::optional<std::pair<int64_t, int64_t>> conflict;
+  value.forEach([&](int64_t device, const TensorRef &block,
+                    ArrayRef<int64_t> offsets) {
+    auto [it, isNew] = first.insert({offsets.vec(), std::pair(device, block)});
+    if (!conflict && !isNew && it->second.second != block &&
+        !it->second.second->sameAs(*block))
+      conflict = std::pair(it->second.first, device);
+  });
+  return conflict;
 }

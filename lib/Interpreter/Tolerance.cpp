@@ -21,9 +21,7 @@ static constexpr double kFactor = 3;
 // Differences
 //===----------------------------------------------------------------------===//
 
-/// Returns |a - b|; infinite if only one is NaN, or if one is infinite and they
-/// differ.
-static double distanceOf(const ElementType &type, Cell a, Cell b) {
+double tessera::interp::distanceOf(const ElementType &type, Cell a, Cell b) {
   if (!type.isFloat())
     return std::fabs(static_cast<double>(a.i) - static_cast<double>(b.i));
   if (a.f == b.f || (std::isnan(a.f) && std::isnan(b.f)))
@@ -32,9 +30,7 @@ static double distanceOf(const ElementType &type, Cell a, Cell b) {
                                                   : INFINITY;
 }
 
-/// Returns the largest finite magnitude of a float tensor; 1 for integers and
-/// zeros.
-static double scaleOf(const Tensor &tensor) {
+double tessera::interp::scaleOf(const Tensor &tensor) {
   double largest = 0;
   if (tensor.getElementType().isFloat())
     for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i)

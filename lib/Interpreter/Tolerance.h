@@ -21,6 +21,14 @@
 
 namespace tessera::interp {
 
+/// Distance |a - b| of two numbers; infinite if only one is NaN, or if one is
+/// infinite and they differ.
+double distanceOf(const ElementType &type, Cell a, Cell b);
+
+/// The largest finite magnitude of a float tensor; 1 for integers and zeros.
+double scaleOf(const Tensor &tensor);
+
+/// The effect of roundings on the outputs of a function.
 class RoundingSpread {
 public:
   /// Measures the outputs `expected` of a function run `steps` times on

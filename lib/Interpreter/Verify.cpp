@@ -105,25 +105,22 @@ static FailureOr<RankTensors> cutArgument(func::FuncOp function, unsigned i,
   return shardTensor(stored, sharding, mesh, tensorShapeOf(type));
 }
 
-/// Assembles a global result from the devices' blocks.
-static FailureOr<TensorRef> assembleResult(func::FuncOp function, unsigned i,
-                                           ArrayRef<RankTensors> results,
-                                           const Mesh &mesh) {
+/// Result `i` of a function, from the results of each device.
+static DeviceResult takeResult(func::FuncOp function, unsigned i,
+                               ArrayRef<RankTensors> results,
+                               const Mesh &mesh) {
   Type type = function.getResultTypes()[i];
-  Sharding sharding =
-      shardingOf(dist::getResultSharding(function, i), type, mesh);
-  SmallVector<int64_t> shape = globalShapeOf(
-      function.getResultAttr(i, DistDialect::kGlobalShapeAttr), type, sharding);
-  RankTensors blocks;
+  DeviceResult result{i, {}, {}, {}};
+  DeviceBlocks &value = result.value;
+  value.mesh = mesh;
+  value.sharding = shardingOf(dist::getResultSharding(function, i), type, mesh);
+  value.shape =
+      globalShapeOf(function.getResultAttr(i, DistDialect::kGlobalShapeAttr),
+                    type, value.sharding);
   for (const RankTensors &device : results)
-    blocks.push_back(device[i]);
-  llvm::Expected<TensorRef> whole =
-      assembleTensor(blocks, sharding, mesh, shape);
-  if (whole)
-    return reorder(*whole, function.getResultAttr(i, nn::NNDialect::kOrderAttr),
-                   true);
-  return function.emitError("result ")
-         << i << ": " << llvm::toString(whole.takeError());
+    value.blocks.push_back(device[i]);
+  result.order = function.getResultAttr(i, nn::NNDialect::kOrderAttr);
+  return result;
 }
 
 /// Replaces the arguments by the results donated to them, on each device with
@@ -150,11 +147,10 @@ interpretSteps(func::FuncOp function, std::vector<RankTensors> arguments,
   return results;
 }
 
-/// Runs a local function: shards, interprets, assembles.
-static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
-                                             ArrayRef<TensorRef> inputs,
-                                             Statistics *statistics,
-                                             int64_t steps) {
+/// Runs a local function on the shards of its arguments.
+static FailureOr<std::vector<DeviceResult>>
+interpretLocal(func::FuncOp function, ArrayRef<TensorRef> inputs,
+               Statistics *statistics, int64_t steps) {
   FailureOr<Mesh> mesh = getMeshOf(function);
   if (failed(mesh))
     return failure();
@@ -170,14 +166,35 @@ static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
       interpretSteps(function, std::move(arguments), steps, statistics);
   if (failed(results))
     return failure();
-  RankTensors assembled;
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    FailureOr<TensorRef> whole = assembleResult(function, i, *results, *mesh);
-    if (failed(whole))
-      return failure();
-    assembled.push_back(*whole);
+  std::vector<DeviceResult> taken;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    taken.push_back(takeResult(function, i, *results, *mesh));
+  return taken;
+}
+
+/// Runs a global function on one device, which holds its arguments in their
+/// stored order.
+static FailureOr<std::vector<DeviceResult>>
+interpretWhole(func::FuncOp function, ArrayRef<TensorRef> inputs,
+               Statistics *statistics, int64_t steps) {
+  RankTensors stored;
+  for (auto [i, input] : llvm::enumerate(inputs))
+    stored.push_back(reorder(
+        input, function.getArgAttr(i, nn::NNDialect::kOrderAttr), false));
+  FailureOr<std::vector<RankTensors>> results =
+      interpretSteps(function, {std::move(stored)}, steps, statistics);
+  if (failed(results))
+    return failure();
+  std::vector<DeviceResult> taken;
+  for (auto [i, result] : llvm::enumerate(results->front())) {
+    SmallVector<int64_t> shape(result->getShape());
+    taken.push_back(
+        {unsigned(i),
+         {{result}, Sharding::replicatedOf(shape.size()), Mesh(), shape},
+         function.getResultAttr(i, nn::NNDialect::kOrderAttr),
+         {}});
   }
-  return assembled;
+  return taken;
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,40 +226,10 @@ cutForStages(const PipelineProgram &program, ArrayRef<TensorRef> inputs,
   return arguments;
 }
 
-/// Assembles the results by their number in the reference. If several pp ranks
-/// have a result, it must be the same on all of them.
-static FailureOr<RankTensors>
-assembleStages(const PipelineProgram &program,
-               ArrayRef<std::vector<RankTensors>> results, const Mesh &mesh) {
-  RankTensors assembled;
-  for (auto [rank, byDevice] : llvm::enumerate(results)) {
-    func::FuncOp function = program.functions[rank];
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      auto number = static_cast<size_t>(getResultNumber(function, i));
-      FailureOr<TensorRef> whole = assembleResult(function, i, byDevice, mesh);
-      if (failed(whole))
-        return failure();
-      if (assembled.size() <= number)
-        assembled.resize(number + 1);
-      if (assembled[number] && !assembled[number]->sameAs(**whole))
-        return function.emitError("expects the same result ")
-               << number << " of all pp ranks that have it, but it differs";
-      assembled[number] = *whole;
-    }
-  }
-  for (auto [number, tensor] : llvm::enumerate(assembled))
-    if (!tensor)
-      return func::FuncOp(program.functions.front())
-                 .emitError("expects some pp rank to have result ")
-             << number << " but none has";
-  return assembled;
-}
-
 /// Runs all functions of a pipeline program.
-static FailureOr<RankTensors> interpretStages(func::FuncOp function,
-                                              ArrayRef<TensorRef> inputs,
-                                              Statistics *statistics,
-                                              int64_t steps) {
+static FailureOr<std::vector<DeviceResult>>
+interpretStages(func::FuncOp function, ArrayRef<TensorRef> inputs,
+                Statistics *statistics, int64_t steps) {
   FailureOr<Mesh> whole = getMeshOf(function);
   FailureOr<PipelineProgram> program = readPipelineProgram(function);
   if (failed(whole) || failed(program))
@@ -260,33 +247,73 @@ static FailureOr<RankTensors> interpretStages(func::FuncOp function,
   }
   if (failed(results))
     return failure();
-  return assembleStages(*program, *results, mesh);
+  std::vector<DeviceResult> taken;
+  for (auto [rank, byDevice] : llvm::enumerate(*results)) {
+    func::FuncOp stage = program->functions[rank];
+    for (unsigned i = 0; i < stage.getNumResults(); ++i) {
+      DeviceResult &result =
+          taken.emplace_back(takeResult(stage, i, byDevice, mesh));
+      result.number = unsigned(getResultNumber(stage, i));
+      result.stage = int64_t(rank);
+    }
+  }
+  llvm::stable_sort(taken, [](const DeviceResult &a, const DeviceResult &b) {
+    return a.number < b.number;
+  });
+  unsigned next = 0;
+  for (const DeviceResult &result : taken) {
+    if (result.number > next)
+      return func::FuncOp(program->functions.front())
+                 .emitError("expects some pp rank to have result ")
+             << next << " but none has";
+    next = result.number + 1;
+  }
+  return taken;
 }
 
-FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
-                                               ArrayRef<TensorRef> inputs,
-                                               Statistics *statistics,
-                                               int64_t steps) {
+FailureOr<std::vector<DeviceResult>>
+interp::interpretOnDevices(func::FuncOp function, ArrayRef<TensorRef> inputs,
+                           Statistics *statistics, int64_t steps) {
   if (isPipelineFunction(function))
     return interpretStages(function, inputs, statistics, steps);
   if (inputs.size() != function.getNumArguments())
     return function.emitError("expects ")
            << inputs.size() << " arguments but got "
            << function.getNumArguments();
-  if (function->hasAttr(DistDialect::kLocalAttr))
-    return interpretLocal(function, inputs, statistics, steps);
-  RankTensors stored;
-  for (auto [i, input] : llvm::enumerate(inputs))
-    stored.push_back(reorder(
-        input, function.getArgAttr(i, nn::NNDialect::kOrderAttr), false));
-  FailureOr<std::vector<RankTensors>> results =
-      interpretSteps(function, {std::move(stored)}, steps, statistics);
+  return function->hasAttr(DistDialect::kLocalAttr)
+             ? interpretLocal(function, inputs, statistics, steps)
+             : interpretWhole(function, inputs, statistics, steps);
+}
+
+/// The global value of a result, of each block the first device's.
+static TensorRef assemble(const DeviceResult &result) {
+  return reorder(assembleTensor(result.value), result.order, true);
+}
+
+FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
+                                               ArrayRef<TensorRef> inputs,
+                                               Statistics *statistics,
+                                               int64_t steps) {
+  FailureOr<std::vector<DeviceResult>> results =
+      interpretOnDevices(function, inputs, statistics, steps);
   if (failed(results))
     return failure();
-  for (auto [i, result] : llvm::enumerate(results->front()))
-    result = reorder(
-        result, function.getResultAttr(i, nn::NNDialect::kOrderAttr), true);
-  return results->front();
+  RankTensors assembled;
+  for (const DeviceResult &result : *results) {
+    if (auto conflict = findConflict(result.value))
+      return function.emitError("result ")
+             << result.number << ": expects devices " << conflict->first
+             << " and " << conflict->second
+             << " to hold the same block but they differ";
+    TensorRef whole = assemble(result);
+    if (result.number == assembled.size())
+      assembled.push_back(whole);
+    else if (!assembled[result.number]->sameAs(*whole))
+      return function.emitError("expects the same result ")
+             << result.number
+             << " of all pp ranks that have it, but it differs";
+  }
+  return assembled;
 }
 
 //===----------------------------------------------------------------------===//
@@ -398,6 +425,53 @@ static void noteNaN(const Tensor &expected, StringRef name,
         count == n ? ": nothing else is compared" : ""));
 }
 
+/// Compares a result on each device with the expected global value. Keeps in
+/// `output` the largest difference, and where it is.
+static void compareOnDevices(const DeviceResult &result,
+                             const TensorRef &expected,
+                             OutputComparison &output) {
+  TensorRef stored = reorder(expected, result.order, false);
+  double scale = scaleOf(*expected);
+  result.value.forEach(
+      [&](int64_t device, const TensorRef &block, ArrayRef<int64_t> offsets) {
+        forEachIndex(block->getShape(), [&](ArrayRef<int64_t> index) {
+          SmallVector<int64_t> place(index);
+          for (auto [position, offset] : llvm::zip_equal(place, offsets))
+            position += offset;
+          Cell actual = block->at(index), wanted = stored->at(place);
+          double difference =
+              distanceOf(block->getElementType(), actual, wanted) / scale;
+          if (difference <= output.difference)
+            return;
+          output.difference = difference;
+          output.worst =
+              Deviation{std::move(place), device, result.stage, actual, wanted};
+        });
+      });
+  if (auto orders = dyn_cast_or_null<ArrayAttr>(result.order);
+      orders && output.worst)
+    for (auto [position, order] : llvm::zip_equal(output.worst->index, orders))
+      if (auto zigzag = dyn_cast<nn::ZigzagAttr>(order))
+        position = zigzag.getPosition(position);
+}
+
+/// Looks for devices, or pp ranks, that have different numbers of one result.
+static void findConflicts(ArrayRef<DeviceResult> results,
+                          MutableArrayRef<OutputComparison> outputs) {
+  std::vector<TensorRef> first(outputs.size());
+  for (const DeviceResult &result : results) {
+    std::string &conflict = outputs[result.number].conflict;
+    if (auto devices = findConflict(result.value); devices && conflict.empty())
+      conflict =
+          llvm::formatv("devices {0} and {1}", devices->first, devices->second);
+    TensorRef whole = result.stage ? assemble(result) : nullptr;
+    if (whole && first[result.number] && conflict.empty() &&
+        !first[result.number]->sameAs(*whole))
+      conflict = llvm::formatv("pp rank {0} and one before", *result.stage);
+    first[result.number] = whole;
+  }
+}
+
 FailureOr<VerifyReport> interp::verify(func::FuncOp original,
                                        func::FuncOp compiled,
                                        const VerifyOptions &options) {
@@ -407,36 +481,45 @@ FailureOr<VerifyReport> interp::verify(func::FuncOp original,
   FailureOr<InputOptions> used = runOriginal(original, options, report);
   if (failed(used))
     return failure();
-  FailureOr<RankTensors> actual = interpretGlobal(
-      compiled, report.inputs, &report.statistics, options.steps);
+  auto actual = interpretOnDevices(compiled, report.inputs, &report.statistics,
+                                   options.steps);
   if (failed(actual))
     return failure();
-  if (actual->size() != report.expected.size())
+  size_t count = actual->empty() ? 0 : actual->back().number + 1;
+  if (count != report.expected.size())
     return compiled.emitError("expects ")
-           << report.expected.size() << " results but got " << actual->size();
+           << report.expected.size() << " results but got " << count;
+  report.outputs.resize(count);
+  for (const DeviceResult &result : *actual) {
+    const TensorRef &expected = report.expected[result.number];
+    ElementType type = result.value.blocks.front()->getElementType();
+    if (expected->getShape() != ArrayRef(result.value.shape) ||
+        !(type == expected->getElementType()))
+      return compiled.emitError("expects result ")
+             << result.number << " of type "
+             << original.getResultTypes()[result.number] << " but got shape ["
+             << ArrayRef(result.value.shape) << "] of " << type.getType();
+    compareOnDevices(result, expected, report.outputs[result.number]);
+  }
+  findConflicts(*actual, report.outputs);
   RoundingSpread spread(original, report.inputs, report.expected,
                         options.steps);
-  for (auto [i, pair] :
-       llvm::enumerate(llvm::zip_equal(*actual, report.expected))) {
-    auto [a, b] = pair;
-    if (a->getShape() != b->getShape() ||
-        !(a->getElementType() == b->getElementType()))
-      return compiled.emitError("expects result ")
-             << i << " of type " << original.getResultTypes()[i]
-             << " but got shape [" << a->getShape() << "] of "
-             << a->getElementType().getType();
-    OutputComparison output;
+  for (auto [i, output] : llvm::enumerate(report.outputs)) {
+    const Tensor &expected = *report.expected[i];
     output.name = getResultName(original, i);
     output.type = original.getResultTypes()[i];
-    output.difference = relativeDifference(*a, *b);
-    bool isFixed = options.tolerance && b->getElementType().isFloat();
-    output.tolerance = isFixed ? *options.tolerance
-                               : std::max(defaultTolerance(b->getElementType()),
-                                          options.leastTolerance);
+    bool isFixed = options.tolerance && expected.getElementType().isFloat();
+    output.tolerance =
+        isFixed ? *options.tolerance
+                : std::max(defaultTolerance(expected.getElementType()),
+                           options.leastTolerance);
     if (!isFixed)
       output.tolerance = spread.widen(i, output.difference, output.tolerance);
-    noteNaN(*b, output.name, report);
-    report.outputs.push_back(output);
+    noteNaN(expected, output.name, report);
+    if (!output.conflict.empty())
+      report.notes.push_back(llvm::formatv(
+          "{0}: {1} have different numbers, and should have the same",
+          output.name, output.conflict));
   }
   return report;
 }
@@ -446,8 +529,11 @@ void VerifyReport::keepWorse(const VerifyReport &other) {
     // Avoids a division: a bound may be 0.
     double scaled = mine.difference * theirs.tolerance,
            otherScaled = theirs.difference * mine.tolerance;
+    std::string conflict =
+        mine.conflict.empty() ? theirs.conflict : mine.conflict;
     if (mine.ok() != theirs.ok() ? mine.ok() : otherScaled > scaled)
       mine = theirs;
+    mine.conflict = conflict;
   }
   for (const std::string &note : other.notes)
     if (!llvm::is_contained(notes, note))

@@ -18,7 +18,7 @@ LogicalResult PartitionVerdict::report() const {
     return success();
   InFlightDiagnostic error =
       op->emitError("verify-partition: ")
-      << (answer == PartitionAnswer::Refuted ? "refuted" : "not provable")
+      << (answer == PartitionAnswer::Refuted ? "deviates" : "not provable")
       << ": " << op->getName() << ": " << why;
   if (reference)
     error.attachNote(reference) << "the reference computes it here";

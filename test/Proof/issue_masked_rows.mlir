@@ -10,7 +10,7 @@
 // Another end of the mask is another value.
 // RUN: sed 's/dim 1 size 5/dim 1 size 4/' %t/right.mlir > %t/end.mlir
 // RUN: not tessera verify %s --partitioned %t/end.mlir 2>&1 | FileCheck %s --check-prefix=END
-// END: refuted
+// END: deviates
 
 dist.mesh @mesh ["x"=4, "y"=2]
 func.func @main() -> tensor<7xi1> {

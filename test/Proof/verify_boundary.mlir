@@ -9,7 +9,7 @@ func.func @step(%a: tensor<4xf32> {dist.donate = 0 : i64}, %b: tensor<4xf32> {di
   %1 = math.tanh %b : tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
-// expected-error @below {{refuted: func.func: argument 0 has 1 : i64 as dist.donate but in the reference 0 : i64}}
+// expected-error @below {{deviates: func.func: argument 0 has 1 : i64 as dist.donate but in the reference 0 : i64}}
 func.func @exchanged_donations(%a: tensor<2xf32> {dist.donate = 1 : i64, dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
     %b: tensor<2xf32> {dist.donate = 0 : i64, dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
     -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}, tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @step} {
@@ -26,7 +26,7 @@ func.func @step(%a: tensor<4xf32> {dist.donate = 0 : i64}) -> tensor<4xf32> {
   %0 = math.tanh %a : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-// expected-error @below {{refuted: func.func: argument 0 has none as dist.donate but in the reference 0 : i64}}
+// expected-error @below {{deviates: func.func: argument 0 has none as dist.donate but in the reference 0 : i64}}
 func.func @lost_donation(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
     -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @step} {
   %0 = math.tanh %a : tensor<2xf32>
@@ -41,7 +41,7 @@ func.func @named(%a: tensor<4xf32> {nn.param = "a"}, %b: tensor<4xf32> {nn.param
   %0 = arith.subf %a, %b : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-// expected-error @below {{refuted: func.func: argument 0 has "b" as nn.param but in the reference "a"}}
+// expected-error @below {{deviates: func.func: argument 0 has "b" as nn.param but in the reference "a"}}
 func.func @exchanged_names(%a: tensor<2xf32> {nn.param = "b", dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
     %b: tensor<2xf32> {nn.param = "a", dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
     -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @named} {
@@ -58,7 +58,7 @@ func.func @named(%a: tensor<4xf32>) -> (tensor<4xf32> {nn.output = "a"}) {
 }
 func.func @other_output(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
     -> (tensor<4xf32> {nn.output = "b", dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @named} {
-  // expected-error @below {{refuted: func.return: result 0 has "b" as nn.output but in the reference "a"}}
+  // expected-error @below {{deviates: func.return: result 0 has "b" as nn.output but in the reference "a"}}
   return %a : tensor<4xf32>
 }
 
@@ -69,7 +69,7 @@ dist.mesh @mesh ["x"=2]
 func.func @partial_argument(%a: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced={"x"}>}) -> tensor<4xf32> {
   return %a : tensor<4xf32>
 }
-// expected-error @below {{refuted: func.func: argument 0 is declared partial over {} but in the reference over {"x"}}}
+// expected-error @below {{deviates: func.func: argument 0 is declared partial over {} but in the reference over {"x"}}}
 func.func @whole_argument(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
     -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @partial_argument} {
   return %a : tensor<4xf32>
@@ -82,7 +82,7 @@ dist.mesh @mesh ["x"=2]
 func.func @partial_argument(%a: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced={"x"} max>}) -> tensor<4xf32> {
   return %a : tensor<4xf32>
 }
-// expected-error @below {{refuted: func.func: argument 0 is declared partial by sum, in the reference by max}}
+// expected-error @below {{deviates: func.func: argument 0 is declared partial by sum, in the reference by max}}
 func.func @other_kind(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}], unreduced={"x"}>})
     -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @partial_argument} {
   %0 = dist.all_reduce <sum> %a over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
@@ -101,7 +101,7 @@ func.func @whole_result(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 4, 4
     -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @partial_result} {
   %0 = nn.reduce <sum> %a dims [0] : tensor<2x4xf32> -> tensor<4xf32>
   %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
-  // expected-error @below {{refuted: func.return: result 0 is declared partial over {} but in the reference over {"x"}}}
+  // expected-error @below {{deviates: func.return: result 0 is declared partial over {} but in the reference over {"x"}}}
   return %1 : tensor<4xf32>
 }
 
@@ -177,7 +177,7 @@ func.func @filled(%a: tensor<4xf32>) -> tensor<4xf32> {
 func.func @hidden_sum(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
     -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @filled} {
   %c = arith.constant 2.0 : f32
-  // expected-error @below {{refuted: linalg.fill: operand 0 is a constant that the reference does not use so}}
+  // expected-error @below {{deviates: linalg.fill: operand 0 is a constant that the reference does not use so}}
   %0 = "linalg.fill"(%c, %a) <{operandSegmentSizes = array<i32: 1, 1>}> ({
   ^bb0(%in: f32, %out: f32):
     %1 = arith.addf %in, %out : f32
@@ -221,7 +221,7 @@ func.func @parity(%a: tensor<4x6xi1>) -> tensor<6xi32> {
 func.func @widened_parts(%a: tensor<2x6xi1> {dist.global_shape = array<i64: 4, 6>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<6xi32> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @parity} {
   %0 = nn.reduce <sum> %a dims [0] : tensor<2x6xi1> -> tensor<6xi1>
-  // expected-error @below {{refuted: arith.extui: operand 0 is still to be reduced over {"x"} by sum, which the op does not commute with on these operands}}
+  // expected-error @below {{deviates: arith.extui: operand 0 is still to be reduced over {"x"} by sum, which the op does not commute with on these operands}}
   %1 = arith.extui %0 : tensor<6xi1> to tensor<6xi32>
   %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<6xi32> -> tensor<6xi32>
   return %2 : tensor<6xi32>
@@ -239,7 +239,7 @@ func.func @sum(%a: tensor<4x6xi8>) -> tensor<6xi32> {
 func.func @widened_parts(%a: tensor<2x6xi8> {dist.global_shape = array<i64: 4, 6>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<6xi32> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
   %0 = nn.reduce <sum> %a dims [0] : tensor<2x6xi8> -> tensor<6xi8>
-  // expected-error @below {{refuted: arith.extsi: operand 0 is still to be reduced over {"x"} by sum, which the op does not commute with on these operands}}
+  // expected-error @below {{deviates: arith.extsi: operand 0 is still to be reduced over {"x"} by sum, which the op does not commute with on these operands}}
   %1 = arith.extsi %0 : tensor<6xi8> to tensor<6xi32>
   %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<6xi32> -> tensor<6xi32>
   return %2 : tensor<6xi32>
@@ -258,7 +258,7 @@ func.func @max(%a: tensor<4x6xi32>) -> tensor<6xi8> {
 func.func @narrowed_parts(%a: tensor<2x6xi32> {dist.global_shape = array<i64: 4, 6>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<6xi8> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @max} {
   %0 = nn.reduce <max> %a dims [0] : tensor<2x6xi32> -> tensor<6xi32>
-  // expected-error @below {{refuted: arith.trunci: operand 0 is still to be reduced over {"x"} by max, which the op does not commute with on these operands}}
+  // expected-error @below {{deviates: arith.trunci: operand 0 is still to be reduced over {"x"} by max, which the op does not commute with on these operands}}
   %1 = arith.trunci %0 : tensor<6xi32> to tensor<6xi8>
   %2 = dist.all_reduce <max> %1 over <{"x"}> on @mesh : tensor<6xi8> -> tensor<6xi8>
   return %2 : tensor<6xi8>
@@ -283,7 +283,7 @@ func.func @widened_parts(%a: tensor<2x6xi1> {dist.global_shape = array<i64: 4, 6
   %e = tensor.empty() : tensor<6xi1>
   %f = linalg.fill ins(%false : i1) outs(%e : tensor<6xi1>) -> tensor<6xi1>
   %0 = linalg.reduce { arith.ori } ins(%a : tensor<2x6xi1>) outs(%f : tensor<6xi1>) dimensions = [0]
-  // expected-error @below {{refuted: arith.extsi: operand 0 is still to be reduced over {"x"} by max, which the op does not commute with on these operands}}
+  // expected-error @below {{deviates: arith.extsi: operand 0 is still to be reduced over {"x"} by max, which the op does not commute with on these operands}}
   %1 = arith.extsi %0 : tensor<6xi1> to tensor<6xi32>
   %2 = dist.all_reduce <max> %1 over <{"x"}> on @mesh : tensor<6xi32> -> tensor<6xi32>
   return %2 : tensor<6xi32>
@@ -323,7 +323,7 @@ func.func private @sum_of_parts(%a: tensor<3x6xf32> {dist.global_shape = array<i
 func.func @padding_of_exp(%a: tensor<3x6xf32> {dist.global_shape = array<i64: 5, 6>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<6xf32> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum_of_exp} {
   %0 = math.exp %a : tensor<3x6xf32>
-  // expected-error @below {{refuted: func.call: operand 0 is not known to have zeros in the padding of dimension 0}}
+  // expected-error @below {{deviates: func.call: operand 0 is not known to have zeros in the padding of dimension 0}}
   %1 = func.call @sum_of_parts(%0) : (tensor<3x6xf32>) -> tensor<6xf32>
   return %1 : tensor<6xf32>
 }

@@ -70,7 +70,7 @@ func.func @one_time_less(%a: tensor<4x4xf32> {dist.global_shape = array<i64: 4, 
   %hi = arith.constant 2 : index
   %one = arith.constant 1 : index
   %zero = arith.constant dense<0.0> : tensor<4x4xf32>
-  // expected-error @below {{refuted: scf.for: operand 1 is another value than in the reference}}
+  // expected-error @below {{deviates: scf.for: operand 1 is another value than in the reference}}
   %r = scf.for %i = %lo to %hi step %one iter_args(%sum = %zero) -> tensor<4x4xf32> {
     %p = nn.einsum "ik,kj->ij" %a, %b : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
     %s = arith.addf %sum, %p : tensor<4x4xf32>
@@ -106,7 +106,7 @@ func.func @reduced_in_the_sum(%a: tensor<4x4xf32> {dist.global_shape = array<i64
   %r = scf.for %i = %lo to %hi step %one iter_args(%sum = %zero) -> tensor<4x4xf32> {
     %p = nn.einsum "ik,kj->ij" %a, %b : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
     // Sums of earlier iterations would count twice.
-    // expected-error @below {{refuted: arith.addf}}
+    // expected-error @below {{deviates: arith.addf}}
     %s = arith.addf %sum, %p : tensor<4x4xf32>
     %w = dist.all_reduce <sum> %s over <{"x"}> on @mesh : tensor<4x4xf32> -> tensor<4x4xf32>
     scf.yield %w : tensor<4x4xf32>
@@ -161,7 +161,7 @@ func.func @not_carried(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 4, 4>
   %one = arith.constant 1 : index
   %r = scf.for %i = %lo to %n step %one iter_args(%v = %a) -> tensor<2x4xf32> {
     // The value before the loop, in each iteration.
-    // expected-error @below {{refuted: nn.transpose}}
+    // expected-error @below {{deviates: nn.transpose}}
     %t = nn.transpose %a [1, 0] : tensor<2x4xf32> -> tensor<4x2xf32>
     %e = math.exp %t : tensor<4x2xf32>
     %b = dist.all_to_all %e gather 1 split 0 over <{"x"}> on @mesh : tensor<4x2xf32> -> tensor<2x4xf32>
@@ -190,7 +190,7 @@ func.func @turned(%a: tensor<2x2xf32> {dist.global_shape = array<i64: 4, 4>, dis
   %one = arith.constant 1 : index
   %r = scf.for %i = %lo to %n step %one iter_args(%v = %a) -> tensor<2x2xf32> {
     %t = nn.transpose %v [1, 0] : tensor<2x2xf32> -> tensor<2x2xf32>
-    // expected-error @below {{refuted: scf.yield: operand 0 is not sharded as what the loop begins with}}
+    // expected-error @below {{deviates: scf.yield: operand 0 is not sharded as what the loop begins with}}
     scf.yield %t : tensor<2x2xf32>
   }
   return %r : tensor<2x2xf32>
@@ -304,7 +304,7 @@ func.func @reduced_in_one(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, 
     scf.yield %w : tensor<f32>
   } else {
     %s = nn.reduce <sum> %a dims [0] : tensor<2xf32> -> tensor<f32>
-    // expected-error @below {{refuted: scf.yield: operand 0 is not sharded as in the other branch}}
+    // expected-error @below {{deviates: scf.yield: operand 0 is not sharded as in the other branch}}
     scf.yield %s : tensor<f32>
   }
   return %r : tensor<f32>
@@ -329,7 +329,7 @@ func.func @exchanged(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.
     -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @either} {
   %r = scf.if %c -> tensor<f32> {
     %s = nn.reduce <sum> %a dims [0] : tensor<2xf32> -> tensor<f32>
-    // expected-error @below {{refuted: scf.yield: operand 0 is another value than in the reference}}
+    // expected-error @below {{deviates: scf.yield: operand 0 is another value than in the reference}}
     scf.yield %s : tensor<f32>
   } else {
     %e = math.exp %a : tensor<2xf32>
@@ -402,7 +402,7 @@ func.func @not_everywhere(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, 
   %e = math.exp %a : tensor<2xf32>
   dist.send %e along "x" 0 to 1 tag 3 on @mesh : tensor<2xf32>
   %r = dist.recv along "x" 0 to 1 tag 3 on @mesh : tensor<2xf32>
-  // expected-error @below {{refuted: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
+  // expected-error @below {{deviates: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
   return %r : tensor<2xf32>
 }
 
@@ -419,7 +419,7 @@ func.func @other_block(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dis
   dist.send %e along "y" 0 to 1 tag 3 on @mesh : tensor<2xf32>
   %r = dist.recv along "y" 0 to 1 tag 3 on @mesh : tensor<2xf32>
   %w = dist.all_reduce <sum> %r over <{"y"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
-  // expected-error @below {{refuted: func.return: result 0, dimension 0: device 1 holds block 0 of 2 but needs block 1}}
+  // expected-error @below {{deviates: func.return: result 0, dimension 0: device 1 holds block 0 of 2 but needs block 1}}
   return %w : tensor<2xf32>
 }
 
@@ -434,7 +434,7 @@ func.func @other_tag(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.
     -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) attributes {dist.local, dist.reference = @exp} {
   %e = math.exp %a : tensor<2xf32>
   dist.send %e along "x" 0 to 1 tag 3 on @mesh : tensor<2xf32>
-  // expected-error @below {{refuted: dist.recv: no send of these coordinates and tag comes before it}}
+  // expected-error @below {{deviates: dist.recv: no send of these coordinates and tag comes before it}}
   %r = dist.recv along "x" 0 to 1 tag 4 on @mesh : tensor<2xf32>
   %w = dist.all_reduce <sum> %r over <{"x"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
   return %w : tensor<2xf32>
@@ -455,7 +455,7 @@ func.func @in_order(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.s
   dist.send %e along "x" 0 to 1 tag 3 on @mesh : tensor<2xf32>
   %r = dist.recv along "x" 0 to 1 tag 3 on @mesh : tensor<2xf32>
   %w = dist.all_reduce <sum> %r over <{"x"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
-  // expected-error @below {{refuted: func.return: result 0 is another value than in the reference}}
+  // expected-error @below {{deviates: func.return: result 0 is another value than in the reference}}
   return %w : tensor<2xf32>
 }
 

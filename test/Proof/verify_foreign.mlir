@@ -13,7 +13,7 @@ func.func @twice(%a: tensor<4xf32> {dist.global_shape = array<i64: 8>, dist.shar
     -> (tensor<4xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @once} {
   %0 = math.exp %a : tensor<4xf32>
   %1 = arith.addf %0, %0 : tensor<4xf32>
-  // expected-error @below {{refuted: func.return: result 0 is another value than in the reference: it adds a value 2 times that the reference adds once}}
+  // expected-error @below {{deviates: func.return: result 0 is another value than in the reference: it adds a value 2 times that the reference adds once}}
   return %1 : tensor<4xf32>
 }
 
@@ -54,7 +54,7 @@ func.func @other_norm(%a: tensor<4xf32> {dist.global_shape = array<i64: 8>, dist
   %0 = math.exp %a : tensor<4xf32>
   %1 = arith.addf %0, %0 : tensor<4xf32>
   %2 = arith.mulf %1, %1 : tensor<4xf32>
-  // expected-error @below {{refuted: nn.reduce: operand 0 is another value than in the reference: it adds a value 2 times that the reference adds once}}
+  // expected-error @below {{deviates: nn.reduce: operand 0 is another value than in the reference: it adds a value 2 times that the reference adds once}}
   %3 = nn.reduce <sum> %2 dims [0] : tensor<4xf32> -> tensor<f32>
   %4 = dist.all_reduce <sum> %3 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
   %5 = arith.addf %n, %4 : tensor<f32>
@@ -99,7 +99,7 @@ func.func @ungated(%a: tensor<4xf32> {dist.global_shape = array<i64: 8>, dist.sh
   %0 = nn.silu %a : tensor<4xf32>
   %1 = nn.silu %c : tensor<4xf32>
   %2 = nn.silu %b : tensor<4xf32>
-  // expected-error @below {{refuted: arith.mulf: operand 0 is another value than in the reference: it is nn.silu of another value}}
+  // expected-error @below {{deviates: arith.mulf: operand 0 is another value than in the reference: it is nn.silu of another value}}
   %3 = arith.mulf %2, %b : tensor<4xf32>
   return %1, %3 : tensor<4xf32>, tensor<4xf32>
 }
@@ -126,7 +126,7 @@ func.func @batches_twice(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 2, 
     %2 = arith.addf %1, %1 : tensor<4xf32>
     dist.yield %2 : tensor<4xf32>
   }
-  // expected-error @below {{refuted: arith.mulf: operand 0 is another value than in the reference: it adds a value 2 times that the reference adds once}}
+  // expected-error @below {{deviates: arith.mulf: operand 0 is another value than in the reference: it adds a value 2 times that the reference adds once}}
   %3 = arith.mulf %0, %n : tensor<4xf32>
   return %3 : tensor<4xf32>
 }
@@ -165,7 +165,7 @@ func.func @one_too_many(%a: tensor<4xf32> {dist.global_shape = array<i64: 8>, di
   %0 = math.exp %a : tensor<4xf32>
   %1 = math.tanh %a : tensor<4xf32>
   %2 = arith.addf %0, %1 : tensor<4xf32>
-  // expected-error @below {{refuted: func.return: result 0 is another value than in the reference: it adds a value once that the reference does not add}}
+  // expected-error @below {{deviates: func.return: result 0 is another value than in the reference: it adds a value once that the reference does not add}}
   return %2, %1 : tensor<4xf32>, tensor<4xf32>
 }
 

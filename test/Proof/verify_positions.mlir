@@ -20,7 +20,7 @@ func.func @own_positions(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 
   %p = nn.iota : tensor<4xi32>
   %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
   %none = arith.constant dense<2147483647> : tensor<4x4xi32>
-  // expected-error @below {{refuted: arith.select: operand 1 does not fit operand 0: in dimension 0 it is cut into 1 blocks but is needed in 2}}
+  // expected-error @below {{deviates: arith.select: operand 1 does not fit operand 0: in dimension 0 it is cut into 1 blocks but is needed in 2}}
   %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
   %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
   %i = dist.all_reduce <min> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
@@ -49,7 +49,7 @@ func.func @last_position(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 
   %none = arith.constant dense<2147483647> : tensor<4x4xi32>
   %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
   %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
-  // expected-error @below {{refuted: dist.all_reduce: the value is to be reduced by min, not by max}}
+  // expected-error @below {{deviates: dist.all_reduce: the value is to be reduced by min, not by max}}
   %i = dist.all_reduce <max> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
   return %v, %i : tensor<4xf32>, tensor<4xi32>
 }
@@ -76,7 +76,7 @@ func.func @own_candidate(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 
   %none = arith.constant dense<2147483647> : tensor<4x4xi32>
   %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
   %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
-  // expected-error @below {{refuted: func.return: result 1 is to be reduced over {"x"} but its sharding says {}}}
+  // expected-error @below {{deviates: func.return: result 1 is to be reduced over {"x"} but its sharding says {}}}
   return %v, %l : tensor<4xf32>, tensor<4xi32>
 }
 
@@ -95,7 +95,7 @@ func.func @own_maximum(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>
   %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
   %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
   %b = nn.broadcast %m dims [1] : tensor<4xf32> -> tensor<4x4xf32>
-  // expected-error @below {{refuted: arith.cmpf: operand 1 is still to be reduced over {"x"} by max, which the op does not commute with on these operands}}
+  // expected-error @below {{deviates: arith.cmpf: operand 1 is still to be reduced over {"x"} by max, which the op does not commute with on these operands}}
   %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
   %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
   %is = arith.ori %e, %n : tensor<4x4xi1>
@@ -122,7 +122,7 @@ func.func @other_part(%a: tensor<2xf32> {dist.global_shape = array<i64: 2>, dist
   %zeros = arith.constant dense<0.0> : tensor<8xf32>
   %0 = tensor.insert_slice %a into %zeros[4] [2] [1] : tensor<2xf32> into tensor<8xf32>
   %1 = dist.all_slice %0 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<4xf32>
-  // expected-error @below {{refuted: func.return: result 0, dimension 0: device 1 holds block 1 of 2 but needs block 0}}
+  // expected-error @below {{deviates: func.return: result 0, dimension 0: device 1 holds block 1 of 2 but needs block 0}}
   return %1 : tensor<4xf32>
 }
 
@@ -137,7 +137,7 @@ func.func @positions() -> tensor<4xi32> {
 func.func @masked_positions() -> (tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @positions} {
   %0 = nn.iota : tensor<4xi32>
   %1 = nn.mask_padding %0 dim 0 size 2 value 0 : i32 : tensor<4xi32>
-  // expected-error @below {{refuted: func.return: result 0, dimension 0, is masked from element 2 on but its true size is 4}}
+  // expected-error @below {{deviates: func.return: result 0, dimension 0, is masked from element 2 on but its true size is 4}}
   return %1 : tensor<4xi32>
 }
 
@@ -154,7 +154,7 @@ func.func @lowest(%a: tensor<4xf32>) -> tensor<f32> {
 func.func @masked_lowest(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @lowest} {
   %0 = arith.constant dense<0xFF800000> : tensor<4xf32>
   %m = nn.mask_padding %0 dim 0 size 3 value 5.0 : f32 : tensor<4xf32>
-  // expected-error @below {{refuted: nn.reduce: operand 0 is reduced with its padding, 4 elements for 3, which is not known to be neutral in a max}}
+  // expected-error @below {{deviates: nn.reduce: operand 0 is reduced with its padding, 4 elements for 3, which is not known to be neutral in a max}}
   %1 = nn.reduce <max> %m dims [0] : tensor<4xf32> -> tensor<f32>
   return %1 : tensor<f32>
 }
@@ -173,7 +173,7 @@ func.func @init_twice(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist
     %i: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
     -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @init} {
   %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
-  // expected-error @below {{refuted: linalg.reduce: operand 1, which the reduction starts with, would count once in each of several equal parts of the sum}}
+  // expected-error @below {{deviates: linalg.reduce: operand 1, which the reduction starts with, would count once in each of several equal parts of the sum}}
   %1 = linalg.reduce { arith.addf } ins(%0 : tensor<2x4xf32>) outs(%i : tensor<f32>) dimensions = [0, 1]
   %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
   return %2 : tensor<f32>
@@ -224,7 +224,7 @@ func.func @flat(%a: tensor<2x3xf32>) -> tensor<6xf32> {
 }
 func.func @flat_padded(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 2, 3>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
     -> (tensor<8xf32> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @flat} {
-  // expected-error @below {{refuted: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
+  // expected-error @below {{deviates: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
   %0 = tensor.collapse_shape %a [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -254,7 +254,7 @@ func.func @sum_of_masked_twice(%b: tensor<2xf32> {dist.global_shape = array<i64:
   %o = dist.axis_offset <{"x":(1)2}> size 2 on @mesh : index
   %m = nn.mask_padding %0 dim 1 size 3 value 0.0 : f32 offset %o : tensor<2x2xf32>
   %1 = nn.reduce <sum> %m dims [1] : tensor<2x2xf32> -> tensor<2xf32>
-  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}, only over {"x":(1)2}: it would be reduced once more}}
+  // expected-error @below {{deviates: dist.all_reduce: the value is not partial over {"x"}, only over {"x":(1)2}: it would be reduced once more}}
   %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
@@ -287,7 +287,7 @@ func.func @least_over_others(%x: f32) -> (tensor<2xf32> {dist.global_shape = arr
       linalg.yield %m : f32
     }
   %3 = dist.all_reduce <min> %2 over <{"y"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
-  // expected-error @below {{refuted: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
+  // expected-error @below {{deviates: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
   return %3 : tensor<2xf32>
 }
 
@@ -316,7 +316,7 @@ func.func @half_of_it(%y: tensor<f32> {dist.global_shape = array<i64>, dist.shar
     %1 = arith.addf %sum, %b : f32
     linalg.yield %1 : f32
   } -> tensor<f32>
-  // expected-error @below {{refuted: func.return: result 0 is one of 2 parts that are still to be summed}}
+  // expected-error @below {{deviates: func.return: result 0 is one of 2 parts that are still to be summed}}
   return %0 : tensor<f32>
 }
 
@@ -333,7 +333,7 @@ func.func @twice(%y: tensor<f32> {dist.global_shape = array<i64>, dist.sharding 
     -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @from} {
   %zeros = arith.constant dense<0.0> : tensor<3xf32>
   %0 = linalg.reduce { arith.addf } ins(%zeros : tensor<3xf32>) outs(%y : tensor<f32>) dimensions = [0]
-  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}: it would be reduced once more}}
+  // expected-error @below {{deviates: dist.all_reduce: the value is not partial over {"x"}: it would be reduced once more}}
   %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
   return %1 : tensor<f32>
 }
@@ -371,7 +371,7 @@ func.func @rows() -> tensor<2x3xi32> {
 func.func @masked_rows() -> (tensor<2x3xi32> {dist.global_shape = array<i64: 2, 3>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) attributes {dist.local, dist.reference = @rows} {
   %i = nn.iota : tensor<6xi32>
   %0 = nn.mask_padding %i dim 0 size 2 value 0 : i32 : tensor<6xi32>
-  // expected-error @below {{refuted: tensor.expand_shape: dimension 0 of operand 0 is masked from element 2 on, in the middle of the parts that it is made of}}
+  // expected-error @below {{deviates: tensor.expand_shape: dimension 0 of operand 0 is masked from element 2 on, in the middle of the parts that it is made of}}
   %1 = tensor.expand_shape %0 [[0, 1]] output_shape [2, 3] : tensor<6xi32> into tensor<2x3xi32>
   return %1 : tensor<2x3xi32>
 }
@@ -391,7 +391,7 @@ func.func @masked_within() -> (tensor<12xi32> {dist.global_shape = array<i64: 12
   %i = nn.iota : tensor<6xi32>
   %0 = nn.mask_padding %i dim 0 size 3 value 0 : i32 : tensor<6xi32>
   %1 = nn.broadcast %0 dims [1] : tensor<6xi32> -> tensor<2x6xi32>
-  // expected-error @below {{refuted: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
+  // expected-error @below {{deviates: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
   %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<2x6xi32> into tensor<12xi32>
   return %2 : tensor<12xi32>
 }

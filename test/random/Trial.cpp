@@ -134,7 +134,7 @@ Outcome Trial::runAll() {
   error.clear();
   bool proven =
       succeeded(runPhases(*compiled, Phase::Propagate, Phase::Partition));
-  bool refuted = StringRef(error).contains("verify-partition: refuted");
+  bool refuted = StringRef(error).contains("verify-partition: deviates");
   if (!proven && !StringRef(error).contains("verify-partition:"))
     return Outcome::Refused;
   std::string proof = error;

@@ -13,6 +13,7 @@
 #include "Programs.h"
 #include "VerifyData.h"
 #include "VerifyDocument.h"
+#include "VerifyPairs.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
@@ -21,6 +22,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/AutoSharding/AutoSharding.h"
 #include "tessera/Interpreter/Verify.h"
+#include "tessera/Interpreter/Witness.h"
 #include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
@@ -58,6 +60,13 @@ constexpr OptionSpec kOwnOptions[] = {
            {"--partitioned", "FILE",
             "verify PROGRAM and this one, which was made of it: of phase "
             "partition, or with --no-proof of kernels or schedule"}),
+    common("verify the local functions of files",
+           {"--pairs", "",
+            "verify each local function of the files against the function that "
+            "its dist.reference names; one table"}),
+    {"--expect", "FILE",
+     "with --pairs: succeed if the answers are those of FILE, rows of "
+     "function,answer: proven, refuted, not provable"},
     section(Section::Kernels),
     {"--pad-to-multiple-of", "N",
      "pad the minor dimensions of matmuls to a multiple of N on each device; "
@@ -125,7 +134,9 @@ const CommandSpec kCommand = {
     "the\n"
     "collectives by kind, and proves that the partitioned program computes "
     "the\n"
-    "original one. Exit status 1 on a mismatch or without a proof.",
+    "original one. A program that deviates is refuted by a witness, arguments\n"
+    "that show the difference, or else not provable. Exit status 1 on a\n"
+    "mismatch or without a proof.",
     withPlanOptions(kOwnOptions, FieldUse::kCompiled),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3",
@@ -398,8 +409,8 @@ std::string printMesh(const Mesh &mesh) {
   return text;
 }
 
-/// Proves the partitioned function equivalent, without any data. Returns the
-/// answer, which an error at the op at fault explains.
+/// Proves the partitioned function equivalent, without any data. Returns
+/// "proven", or "deviates" after an error at the op at fault.
 StringRef prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
                 const Mesh &mesh, Progress &progress) {
   progress.at(
@@ -408,19 +419,28 @@ StringRef prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
     auto program = readPipelineProgram(compiled);
     bool proven =
         succeeded(program) && succeeded(verifyPipeline(*program, original));
-    return proven ? "proven" : "refuted";
+    return proven ? "proven" : "deviates";
   }
-  PartitionVerdict verdict = verifyPartition(compiled, mesh, original);
-  (void)verdict.report();
-  switch (verdict.answer) {
-  case PartitionAnswer::Proven:
-    return "proven";
-  case PartitionAnswer::Refuted:
-    return "refuted";
-  case PartitionAnswer::NotProvable:
+  bool proven = succeeded(verifyPartition(compiled, mesh, original).report());
+  return proven ? "proven" : "deviates";
+}
+
+/// Decides about a program that deviates from its original: "refuted" if
+/// arguments show a difference, which it describes, else "not provable".
+StringRef judge(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
+                const VerifyOptions &options, FunctionVerdict &verdict,
+                Progress &progress) {
+  progress.at([&](llvm::raw_ostream &os) {
+    os << "searching a witness against @" << compiled.getName();
+  });
+  if (!verdict.isCompared)
     return "not provable";
+  if (std::optional<Witness> witness =
+          findWitness(original, compiled, options, &verdict.report)) {
+    verdict.witness = describeWitness(*witness);
+    return "refuted";
   }
-  llvm_unreachable("unknown answer");
+  return verdict.report.ok() ? "not provable" : "refuted";
 }
 
 /// The function that `original` was compiled to; for a pipeline program the
@@ -498,10 +518,60 @@ verifyFunction(mlir::func::FuncOp plain, mlir::func::FuncOp original,
   if (!isLocal || !proves)
     return verdict;
   verdict.proof = prove(original, compiled, *mesh, progress);
+  if (verdict.proof == "deviates")
+    verdict.proof = judge(plain, compiled, options, verdict, progress);
+  if (prints && verdict.proof != "proven")
+    llvm::outs() << "  " << verdict.proof << "\n";
+  if (prints && !verdict.witness.empty())
+    llvm::outs() << "  witness: " << verdict.witness << "\n";
   if (prints && verdict.proof == "proven")
     llvm::outs() << (isPipelineFunction(compiled) ? "  pipeline"
                                                   : "  partition")
                  << " proven" << describeTrust(original) << '\n';
+  return verdict;
+}
+
+/// Returns the first error that `run` reports, with its place, in place of
+/// printing it.
+std::string takeError(mlir::MLIRContext &context,
+                      llvm::function_ref<void()> run) {
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        if (!text.empty() ||
+            diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+          return mlir::success();
+        if (auto place = diagnostic.getLocation()
+                             ->findInstanceOf<mlir::FileLineColLoc>())
+          text = llvm::formatv(
+              "{0}:{1}: ",
+              llvm::sys::path::filename(place.getFilename().getValue()),
+              place.getLine());
+        text += diagnostic.str();
+        return mlir::success();
+      });
+  run();
+  return text;
+}
+
+/// Compares a local function with its reference, and proves it.
+FunctionVerdict verifyPair(LocalPair pair, const VerifyOptions &options,
+                           int64_t seeds, Progress &progress) {
+  FunctionVerdict verdict;
+  std::string reason = takeError(*pair.local.getContext(), [&] {
+    auto judged = verifyFunction(pair.reference, pair.reference, pair.local,
+                                 options, seeds, /*dumpDirectory=*/"",
+                                 /*proves=*/true, /*prints=*/false, progress);
+    if (judged) {
+      verdict = std::move(*judged);
+    } else {
+      llvm::consumeError(judged.takeError());
+      verdict.isCompared = false;
+      verdict.proof = "not provable";
+    }
+  });
+  verdict.name = pair.local.getName().str();
+  verdict.reason = std::move(reason);
   return verdict;
 }
 
@@ -608,12 +678,66 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
       verdicts, [](const FunctionVerdict &verdict) { return verdict.ok(); });
 }
 
+/// Verifies each local function of several files against its reference.
+/// Returns true if all are proven, or have the answers of --expect.
+llvm::Expected<bool> verifyPairs(const ParsedOptions &parsed,
+                                 mlir::MLIRContext &context,
+                                 Progress &progress) {
+  for (StringRef option :
+       {"--partitioned", "--passes", "--mesh", "--strategy", "--plan",
+        "--cluster", "--function", "--dump", "--inputs", "--weights",
+        "--no-proof", "--interpret"})
+    if (parsed.has(option))
+      return llvm::createStringError("expects --pairs or " + option +
+                                     " but got both");
+  auto options = readOptions(parsed);
+  if (!options)
+    return options.takeError();
+  auto seeds = parsed.getInteger("--seeds", 1);
+  if (!seeds)
+    return seeds.takeError();
+  std::vector<FunctionVerdict> verdicts;
+  for (StringRef path : parsed.positional) {
+    auto module = readModule(path, context);
+    if (!module)
+      return module.takeError();
+    auto pairs = findPairs(**module, path);
+    if (!pairs)
+      return pairs.takeError();
+    for (LocalPair pair : *pairs)
+      verdicts.push_back(
+          verifyPair(pair, *options, seeds->value_or(1), progress));
+  }
+  std::vector<std::string> differences;
+  if (parsed.has("--expect")) {
+    auto compared = compareAnswers(verdicts, parsed.get("--expect"));
+    if (!compared)
+      return compared.takeError();
+    differences = std::move(*compared);
+  }
+  if (parsed.has("--json"))
+    makeVerifyDocument(verdicts, "pairs", parsed.commandLine)
+        .print(llvm::outs());
+  else
+    printPairs(verdicts, llvm::outs());
+  if (!differences.empty())
+    return llvm::createStringError(llvm::join(differences, "; "));
+  return parsed.has("--expect") ||
+         llvm::all_of(verdicts, [](const FunctionVerdict &verdict) {
+           return verdict.ok();
+         });
+}
+
 /// Returns true if everything compares equal.
 llvm::Expected<bool> run(const ParsedOptions &parsed) {
-  if (parsed.positional.size() != 1)
+  bool isOfPairs = parsed.has("--pairs");
+  if (parsed.positional.empty() ||
+      (!isOfPairs && parsed.positional.size() != 1))
     return llvm::createStringError("expects one PROGRAM.mlir but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera verify --help");
+  if (parsed.has("--expect") && !isOfPairs)
+    return llvm::createStringError("--expect expects --pairs");
   auto interval = readInterval(parsed);
   if (!interval)
     return interval.takeError();
@@ -627,6 +751,8 @@ llvm::Expected<bool> run(const ParsedOptions &parsed) {
   mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
   Progress progress(*interval);
   progress.watch(context);
+  if (isOfPairs)
+    return verifyPairs(parsed, context, progress);
   auto module = readModule(parsed.positional[0], context);
   if (!module)
     return module.takeError();

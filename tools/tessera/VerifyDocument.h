@@ -24,9 +24,13 @@ struct FunctionVerdict {
   interp::VerifyReport report;
   /// False if an op does not say what it computes: there are no outputs then.
   bool isCompared = true;
-  /// The answer of the proof: "proven", "refuted", "not provable"; "none" if it
-  /// was not asked for.
+  /// The answer of the proof: "proven"; "refuted" if arguments show a
+  /// difference, else "not provable"; "none" if it was not asked for.
   llvm::StringRef proof = "none";
+  /// The arguments that show a difference, in a line; empty without any.
+  std::string witness;
+  /// The error of the proof, with its place; only for pairs.
+  std::string reason;
   /// The rules that the proof takes on trust.
   std::vector<std::string> trustedRules;
 

@@ -10,7 +10,8 @@
 
 #include "tessera/Interfaces/Axes.h"
 #include "tessera/Interpreter/Tensor.h"
-#include "llvm/Support/Error.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <optional>
 
 namespace tessera::interp {
 
@@ -32,13 +33,29 @@ Tensor reduceTensors(llvm::ArrayRef<TensorRef> tensors, ReductionKind kind);
 RankTensors shardTensor(const TensorRef &global, const Sharding &sharding,
                         const Mesh &mesh, llvm::ArrayRef<int64_t> localShape);
 
-/// The global tensor of `shape`, trimmed of its padding, from the block of each
-/// device; unreduced axes are reduced. Fails if two devices that must hold the
-/// same block differ inside the true shape.
-llvm::Expected<TensorRef> assembleTensor(llvm::ArrayRef<TensorRef> blocks,
-                                         const Sharding &sharding,
-                                         const Mesh &mesh,
-                                         llvm::ArrayRef<int64_t> shape);
+/// The blocks of one global value on the devices of a mesh.
+struct DeviceBlocks {
+  RankTensors blocks;
+  Sharding sharding;
+  Mesh mesh;
+  /// The global shape, without padding.
+  llvm::SmallVector<int64_t> shape;
+
+  /// Calls fn(device, block, offsets) for each device that has elements of the
+  /// value: with its block, reduced over unreduced axes and trimmed of its
+  /// padding, and the place of the block's first element in the global value.
+  void forEach(llvm::function_ref<void(int64_t device, const TensorRef &block,
+                                       llvm::ArrayRef<int64_t> offsets)>
+                   fn) const;
+};
+
+/// The global tensor of the blocks, of each the first device's.
+TensorRef assembleTensor(const DeviceBlocks &value);
+
+/// Returns the first two devices that must hold the same block and differ in
+/// any bit.
+std::optional<std::pair<int64_t, int64_t>>
+findConflict(const DeviceBlocks &value);
 
 } // namespace tessera::interp
 

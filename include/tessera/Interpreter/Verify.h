@@ -14,6 +14,7 @@
 #include "tessera/Interfaces/Axes.h"
 #include "tessera/Interpreter/InputData.h"
 #include "tessera/Interpreter/Interpreter.h"
+#include "tessera/Interpreter/Shards.h"
 
 namespace tessera::interp {
 
@@ -35,6 +36,24 @@ mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
                                              llvm::ArrayRef<TensorRef> inputs,
                                              Statistics *statistics = nullptr,
                                              int64_t steps = 1);
+
+/// A result of a function on the devices of its mesh.
+struct DeviceResult {
+  /// Its number in the reference.
+  unsigned number;
+  DeviceBlocks value;
+  /// The stored order of its dimensions (`nn.order`), or null.
+  mlir::Attribute order;
+  /// The pp rank that has it, for the functions of a pipeline.
+  std::optional<int64_t> stage;
+};
+
+/// Runs a function as interpretGlobal() does, and returns its results as the
+/// devices have them. Of a pipeline, several pp ranks may have one result.
+mlir::FailureOr<std::vector<DeviceResult>>
+interpretOnDevices(mlir::func::FuncOp function,
+                   llvm::ArrayRef<TensorRef> inputs,
+                   Statistics *statistics = nullptr, int64_t steps = 1);
 
 /// Largest difference of two tensors of one shape, relative to the largest
 /// finite element of `expected`; absolute if that is 0 and for integers. NaN
@@ -64,13 +83,26 @@ struct VerifyOptions {
   int64_t steps = 1;
 };
 
-/// The comparison of one output.
+/// An element of a result that differs on a device.
+struct Deviation {
+  /// The index in the global result.
+  llvm::SmallVector<int64_t> index;
+  int64_t device = 0;
+  std::optional<int64_t> stage;
+  Cell actual, expected;
+};
+
+/// The comparison of one output, on all devices that have it.
 struct OutputComparison {
   std::string name;
   mlir::Type type;
   double difference = 0;
   double tolerance = 0;
-  bool ok() const { return difference <= tolerance; }
+  /// The element with the largest difference; none if there is no difference.
+  std::optional<Deviation> worst;
+  /// Devices that must hold the same numbers, and do not: "devices 0 and 2".
+  std::string conflict;
+  bool ok() const { return difference <= tolerance && conflict.empty(); }
 };
 
 /// The result of a comparison: each output's largest difference and its bound.

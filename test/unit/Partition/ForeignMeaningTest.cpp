@@ -259,7 +259,7 @@ TEST_F(ForeignMeaningTest, wrong_kinds_are_refuted) {
   std::string text = run(kRows, "tessera-partitioner");
   RowSumOp::kind = ReductionKind::Sum;
   EXPECT_EQ(text,
-            "error: verify-partition: refuted: dist.all_reduce: the value "
+            "error: verify-partition: deviates: dist.all_reduce: the value "
             "is to be reduced by sum, not by max");
 }
 
