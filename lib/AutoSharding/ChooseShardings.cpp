@@ -86,6 +86,7 @@ public:
           const AutoShardingOptions &options)
       : module(module), phases(phases), options(options) {
     this->phases.collectiveReport.clear();
+    this->phases.shardingsOut = nullptr;
     unsigned blocks = countEqualBlocks(module);
     if (blocks <= kMostBlocks)
       return;

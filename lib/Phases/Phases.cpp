@@ -23,6 +23,7 @@
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Raise/Passes.h"
 #include "tessera/Rings/Passes.h"
+#include "tessera/ShardingFile/Passes.h"
 #include "tessera/ShardingSearch/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Stages/Passes.h"
@@ -39,9 +40,13 @@ using namespace tessera;
 static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
   GivenLayout layout = options.layout;
   layout.plan.plan.forward = options.forward;
+  if (options.shardings)
+    pm.addPass(createSeedShardingsPass(options.shardings, layout.strategy.pp));
   pm.addPass(createPlanTrainingPass(layout));
   if (layout.mesh || !layout.strategy.isNone())
     pm.addPass(createApplyStrategyPass(layout));
+  if (options.shardingsOut)
+    pm.addPass(createKeepStrategyPass(options.shardingsOut, layout.strategy));
   if (!options.cluster.empty()) {
     ApplyClusterPassOptions cluster;
     cluster.cluster = options.cluster;
@@ -63,10 +68,16 @@ static void buildTrain(OpPassManager &pm) {
   buildPins(pm);
 }
 
-static void buildPropagate(OpPassManager &pm) {
+static void buildPropagate(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.shardingsOut)
+    pm.addPass(createKeepSeedsPass(options.shardingsOut));
   buildPropagation(pm, [](OpPassManager &seeds) {
     seeds.addPass(createReplayDecisionsPass());
   });
+  if (options.shardings)
+    pm.addPass(createCheckShardingsPass(options.shardings));
+  if (options.shardingsOut)
+    pm.addPass(createWriteShardingFilePass(options.shardingsOut));
 }
 
 static void addCollectiveMatmuls(OpPassManager &pm,
@@ -240,7 +251,7 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   case Phase::Train:
     return buildTrain(pm);
   case Phase::Propagate:
-    return buildPropagate(pm);
+    return buildPropagate(pm, options);
   case Phase::Partition:
     return buildPartition(pm, options);
   case Phase::Kernels:

@@ -201,10 +201,13 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
         bool(func.getArgAttr(arg.getArgNumber(), nn::NNDialect::kParamAttr));
     Sharding seed =
         isParameter ? seedParameter(dims, type) : seedInput(dims, type);
-    if (dist::getSharding(arg))
-      continue;
+    dist::ShardingAttr own = dist::getSharding(arg);
+    if (own)
+      seed = own.toSharding(mesh);
     if (isParameter && strategy.zero == 3 && !isTrained)
       seed = shardStorage(func, arg, seed);
+    else if (own)
+      continue;
     seeds.back() = toAttr(seed);
   }
   dist::setFunctionShardings(func, seeds);

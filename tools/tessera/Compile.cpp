@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CheckProgram.h"
 #include "Options.h"
 #include "PlanOptions.h"
 #include "Programs.h"
@@ -485,23 +486,6 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   return job;
 }
 
-/// True if the program has local functions: it is already partitioned and, if
-/// it is trained, has its training step.
-bool isLocal(mlir::ModuleOp module) {
-  return llvm::any_of(module.getOps<mlir::func::FuncOp>(),
-                      [](mlir::func::FuncOp func) {
-                        return func->hasAttr(dist::DistDialect::kLocalAttr);
-                      });
-}
-
-/// True if the program has been through phase schedule: its memory is planned.
-bool isScheduled(mlir::ModuleOp module) {
-  return llvm::any_of(module.getOps<mlir::func::FuncOp>(),
-                      [](mlir::func::FuncOp func) {
-                        return func->hasAttr(rt::RTDialect::kArenaBytesAttr);
-                      });
-}
-
 /// True if the phase has something to do. A program without a mesh runs on one
 /// rank and is not partitioned, but its training step may still be
 /// rematerialized and its sizes padded.
@@ -517,26 +501,6 @@ bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
     return true;
   return phase <= Phase::Train || !module.getOps<dist::MeshOp>().empty() ||
          job.pipeline.layout.mesh || !job.pipeline.layout.strategy.isNone();
-}
-
-/// Warns if nothing says what to shard: each device would compute the whole
-/// program.
-void warnIfCopied(mlir::ModuleOp module, const Job &job) {
-  if (!job.pipeline.layout.mesh || job.pipeline.layout.mesh->numDevices() < 2 ||
-      !job.pipeline.layout.strategy.isNone() || !job.choice.decisions.empty() ||
-      isLocal(module))
-    return;
-  mlir::WalkResult found = module.walk([](mlir::Operation *op) {
-    bool says = mlir::isa<dist::ConstraintOp, dist::ReshardOp>(op);
-    op->getAttrDictionary().walk([&](dist::ShardingAttr) { says = true; });
-    return says ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-  });
-  if (!found.wasInterrupted())
-    llvm::errs() << llvm::formatv(
-        "tessera compile: warning: --mesh without --strategy, and no shardings "
-        "in the program: each of {0} devices computes all of it; expects "
-        "--strategy dp, or auto\n",
-        job.pipeline.layout.mesh->numDevices());
 }
 
 /// A program of phase schedule keeps its target, order and memory; the report
@@ -640,6 +604,7 @@ llvm::Error compileTrials(mlir::ModuleOp input,
   job.kernelReport.clear();
   job.choice.decisionsOut.clear();
   job.pipeline.collectiveReport.clear();
+  job.pipeline.shardingsOut = nullptr;
   Progress none(/*quiet=*/true);
   for (auto [i, candidate] : llvm::enumerate(candidates)) {
     if (llvm::Error error = programs[i].create("tessera-trial", "out"))
@@ -759,7 +724,10 @@ llvm::Error compile(const Job &job) {
     return module.takeError();
   if (llvm::Error error = checkMeasure(**module, job))
     return error;
-  warnIfCopied(**module, job);
+  if (llvm::Error error = checkShardings(**module, job.pipeline, job.last))
+    return error;
+  if (job.choice.decisions.empty())
+    warnIfCopied(**module, job.pipeline);
   if (job.pipeline.layout.strategy.tp && !job.quiet)
     printNote(kCommand.name, describeWholeParameters(**module));
   if (llvm::Error error = runAllPhases(**module, job, progress))

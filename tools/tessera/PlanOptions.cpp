@@ -35,6 +35,14 @@ static constexpr OptionSpec kPartitionOptions[] = {
                "decide by the links and the device of a cluster, a file or a "
                "name, as of tessera plan --cluster; default: the program's own "
                "dist.links, or equal links"})),
+    common("the shardings that such a file has, as seeds",
+           {"--shardings", "FILE",
+            "the shardings that such a file has, as seeds, on its mesh; "
+            "without --strategy, with its strategy and plan, too"}),
+    {"--shardings-out", "FILE",
+     "write the shardings of parameters, inputs and activations after "
+     "propagation, as JSON",
+     /*isOutput=*/true},
     section(Section::Training),
     {"--forward", "",
      "leave a program with a loss as it is; by default its training step is "
@@ -391,6 +399,40 @@ static llvm::Error readRanks(const ParsedOptions &parsed,
   return llvm::Error::success();
 }
 
+/// Reads --shardings and --shardings-out. The file completes `layout`, which is
+/// as given.
+static llvm::Error readShardings(const ParsedOptions &parsed,
+                                 GivenLayout layout, PipelineOptions &options,
+                                 AutoShardingOptions &choice) {
+  if (parsed.has("--shardings-out")) {
+    options.shardingsOut = std::make_shared<ShardingRecord>();
+    options.shardingsOut->path = parsed.get("--shardings-out").str();
+  }
+  if (!parsed.has("--shardings"))
+    return llvm::Error::success();
+  if (parsed.has("--ranks"))
+    return llvm::createStringError(
+        "expects --shardings or --ranks but got both");
+  StringRef path = parsed.get("--shardings");
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  auto file = parseShardingFile((*buffer)->getBuffer());
+  if (!file)
+    return prefixError(path + ": ", file.takeError());
+  auto given = std::make_shared<GivenShardings>();
+  given->path = path.str();
+  given->file = std::move(*file);
+  if (llvm::Error error = takeLayout(*given, layout))
+    return prefixError(path + ": ", std::move(error));
+  options.layout = std::move(layout);
+  if (given->hasOwnStrategy)
+    choice.decisions = given->file.decisions;
+  options.shardings = std::move(given);
+  return llvm::Error::success();
+}
+
 llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
                                          PipelineOptions &options,
                                          AutoShardingOptions &choice) {
@@ -435,8 +477,11 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   }
   // A program runs as the compiler builds it, whoever else runs the plan.
   options.layout.plan = GivenPlan(given);
+  GivenLayout layout = options.layout;
   if (llvm::Error error = options.layout.complete())
     return inPlan(std::move(error));
+  if (llvm::Error error = readShardings(parsed, layout, options, choice))
+    return error;
   auto order = parsed.getChoice("--sequence-order", "auto");
   if (!order)
     return order.takeError();

@@ -393,7 +393,9 @@ llvm::Error checkConflicts(const ParsedOptions &options) {
       {"--partitioned", "--strategy"}, {"--partitioned", "--plan"},
       {"--partitioned", "--cluster"},  {"--passes", "--mesh"},
       {"--passes", "--strategy"},      {"--passes", "--plan"},
-      {"--passes", "--cluster"}};
+      {"--passes", "--cluster"},       {"--partitioned", "--shardings"},
+      {"--passes", "--shardings"},     {"--partitioned", "--shardings-out"},
+      {"--passes", "--shardings-out"}};
   for (auto [a, b] : kConflicts)
     if (options.has(a) && options.has(b))
       return llvm::createStringError("expects " + a + " or " + b +

@@ -15,6 +15,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Experts/Dispatch.h"
 #include "tessera/Partitioner/Partitioner.h"
+#include "tessera/ShardingFile/Passes.h"
 #include "tessera/Training/GivenLayout.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
@@ -80,6 +81,10 @@ struct PipelineOptions : PartitionerOptions {
   PipelineOptions() { padMultiple = -1; }
 
   GivenLayout layout;
+  /// The file of shardings that seeds the program; null: none.
+  std::shared_ptr<const GivenShardings> shardings;
+  /// The file of shardings to write; null: none.
+  std::shared_ptr<ShardingRecord> shardingsOut;
   /// A cluster file, whose links and device determine times; empty: the
   /// program's own, or equal links.
   std::string cluster;
