@@ -142,7 +142,7 @@ def split_names(text: str | None) -> list[str]:
 
 def without_locations(text: str) -> str:
     """Removes the locations of ops, which are at the ends of lines."""
-    return re.sub(r' loc\("(?:[^"\\]|\\.)*"\)$', "", text, flags=re.MULTILINE)
+    return re.sub(r' loc\("(?:[^"\\]|\\.)*"(?:\("(?:[^"\\]|\\.)*"\))?\)$', "", text, flags=re.MULTILINE)
 
 
 def run_compiler(command: Sequence[str], source: Source, weights_out: str | None) -> int:

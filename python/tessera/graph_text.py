@@ -122,9 +122,11 @@ class Graph:
         self.arguments.append((value, attributes))
         return value
 
-    def set_location(self, name: str) -> None:
-        """Sets the source location of the ops that are added from here on."""
-        self.location = f" loc({quote(name)})"
+    def set_location(self, name: str, module: str = "") -> None:
+        """Sets the source location, and the module that calls them, of the ops that are added from
+        here on."""
+        inner = f"({quote('module:' + module)})" if module else ""
+        self.location = f" loc({quote(name)}{inner})"
 
     def attributes(self, value: Value) -> dict[str, str] | None:
         """The attributes of an argument; None for other values."""

@@ -241,7 +241,7 @@ class Importer(Walk):
             value.shape, element_of(value.dtype), {"nn.input": quote(node.name)})
 
     def visit(self, node: Any) -> None:
-        self.graph.set_location(place(node))
+        self.graph.set_location(place(node), module_of(node))
         name = str(node.target)
         if name.startswith("aten._assert"):
             return
@@ -500,8 +500,8 @@ def check_training(graph: Any) -> None:
     """Fails if a batch norm changes its statistics."""
     for node in graph.nodes:
         if str(node.target) in BATCH_NORMS and node.args[3] is not None and node.args[5]:
-            stack = list((node.meta.get("nn_module_stack") or {}).values())
-            module = f" of module {stack[-1][0]}" if stack and stack[-1][0] else ""
+            path = module_of(node)
+            module = f" of module {path}" if path else ""
             raise ImportFailure(f"{place(node)}: expects no statistics{module} that training "
                                 f"changes but got {node.target}; call .eval()")
 
@@ -626,6 +626,12 @@ def place(node: Any) -> str:
     """File and line of a node's source, outside of torch if possible; the node's name if unknown.
     """
     return place_in(stack_of(node)) or str(node.name)
+
+
+def module_of(node: Any) -> str:
+    """The path of the module whose forward has a node, as "layers.0.q"; empty if unknown."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return str(stack[-1][0]) if stack else ""
 
 
 @functools.cache

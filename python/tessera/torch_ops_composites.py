@@ -67,7 +67,8 @@ def expand(importer: Importer, node: Any) -> Any:
     for inner, operand in zip(inputs, operands):
         importer.alias(inner, operand)
     for inner in part.graph.nodes:
-        inner.meta["stack_trace"] = node.meta.get("stack_trace")
+        for key in ("stack_trace", "nn_module_stack"):
+            inner.meta[key] = node.meta.get(key)
         if inner.op == "get_attr":
             importer.constants[inner] = getattr(part, inner.target)
         elif inner.op == "call_function":
