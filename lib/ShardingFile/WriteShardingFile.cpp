@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FileTensors.h"
+#include "Modules.h"
 #include "TensorView.h"
 #include "dialects/Dist/Dist.h"
 #include "tessera/ShardingFile/Passes.h"
@@ -77,6 +78,7 @@ static FailureOr<ShardingFile> makeFile(ModuleOp module,
   }
   for (auto &entry : file.tensors)
     joinViews(entry.second);
+  file.modules = findModules(module, file.mesh);
   return file;
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MatrixUses.h"
+#include "tessera/Training/MatrixUses.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -29,11 +29,7 @@ static bool isOfExperts(Operation *op, const ShardingRule &rule,
          });
 }
 
-/// Whether an operand of an op is a matrix: one of its dimensions is summed
-/// over, and no other operand has another one of them. True for a weight of a
-/// matmul, for those of experts, and for a table of a row lookup, which is a
-/// sum over all rows selected by id.
-static bool readsMatrix(OpOperand &use) {
+bool tessera::readsMatrix(OpOperand &use) {
   Operation *op = use.getOwner();
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface || op->getNumOperands() < 2)

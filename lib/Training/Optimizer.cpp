@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Optimizer.h"
-#include "MatrixUses.h"
 #include "dialects/NN/NN.h"
+#include "tessera/Training/MatrixUses.h"
 #include "llvm/Support/GlobPattern.h"
 #include <cmath>
 

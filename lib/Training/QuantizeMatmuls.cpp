@@ -14,9 +14,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MatrixUses.h"
 #include "StateSharding.h"
 #include "TrainStepBuilder.h"
+#include "tessera/Training/MatrixUses.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "StrategySeeds.h"
-#include "MatrixUses.h"
 #include "StateSharding.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Partition/AttentionContext.h"
 #include "tessera/Partition/ContextChoice.h"
 #include "tessera/Training/FlatState.h"
+#include "tessera/Training/MatrixUses.h"
 #include "tessera/Training/WholeParameters.h"
 
 #include "llvm/ADT/StringExtras.h"

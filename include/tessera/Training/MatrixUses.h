@@ -3,17 +3,22 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to lib/Training: classifies parameters by their uses, not by the
-// names of their dimensions.
+// Classifies parameters by their uses, not by the names of their dimensions.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_TRAINING_MATRIXUSES_H
-#define TESSERA_LIB_TRAINING_MATRIXUSES_H
+#ifndef TESSERA_TRAINING_MATRIXUSES_H
+#define TESSERA_TRAINING_MATRIXUSES_H
 
 #include "mlir/IR/Value.h"
 
 namespace tessera {
+
+/// Whether an operand of an op is a matrix: one of its dimensions is summed
+/// over, and no other operand has another one of them. True for a weight of a
+/// matmul, for those of experts, and for a table of a row lookup, which is a
+/// sum over all rows selected by id.
+bool readsMatrix(mlir::OpOperand &use);
 
 /// Whether a matmul or a row lookup reads a parameter, or a tensor computed
 /// from parameters and constants alone, such as its transpose. False for a bias
@@ -27,4 +32,4 @@ bool becomesClasses(mlir::Value value);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_TRAINING_MATRIXUSES_H
+#endif // TESSERA_TRAINING_MATRIXUSES_H
