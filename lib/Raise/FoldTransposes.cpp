@@ -224,8 +224,9 @@ struct TransposeOfEinsum : OpRewritePattern<nn::TransposeOp> {
     std::string spec = (letters.lhs + "," + letters.rhs + "->").str();
     for (int64_t dim : op.getPermutation())
       spec += letters.result[dim];
-    rewriter.replaceOpWithNewOp<nn::EinsumOp>(op, op.getType(), spec,
-                                              einsum.getLhs(), einsum.getRhs());
+    rewriter.replaceOp(
+        op, nn::EinsumOp::create(rewriter, einsum.getLoc(), op.getType(), spec,
+                                 einsum.getLhs(), einsum.getRhs()));
     return success();
   }
 };

@@ -204,12 +204,14 @@ struct SplitOfEinsum : OpRewritePattern<tensor::ExpandShapeOp> {
       return buildSplit(rewriter, op.getLoc(), x,
                         parts.sizesOf(text, typeOf(x).getShape()));
     };
-    rewriter.replaceOpWithNewOp<nn::EinsumOp>(
-        op, op.getResultType(),
-        parts.apply(letters.lhs) + "," + parts.apply(letters.rhs) + "->" +
-            parts.apply(letters.result),
-        operand(einsum.getLhs(), letters.lhs),
-        operand(einsum.getRhs(), letters.rhs));
+    Value left = operand(einsum.getLhs(), letters.lhs);
+    Value right = operand(einsum.getRhs(), letters.rhs);
+    rewriter.replaceOp(
+        op, nn::EinsumOp::create(rewriter, einsum.getLoc(), op.getResultType(),
+                                 parts.apply(letters.lhs) + "," +
+                                     parts.apply(letters.rhs) + "->" +
+                                     parts.apply(letters.result),
+                                 left, right));
     return success();
   }
 };
@@ -439,10 +441,11 @@ private:
       }
       return buildSlice(rewriter, op, x, dims);
     };
-    rewriter.replaceOpWithNewOp<nn::EinsumOp>(
-        op, op.getType(), einsum.getSpec(),
-        operand(einsum.getLhs(), letters.lhs),
-        operand(einsum.getRhs(), letters.rhs));
+    Value left = operand(einsum.getLhs(), letters.lhs);
+    Value right = operand(einsum.getRhs(), letters.rhs);
+    rewriter.replaceOp(op, nn::EinsumOp::create(rewriter, einsum.getLoc(),
+                                                op.getType(), einsum.getSpec(),
+                                                left, right));
   }
 };
 
