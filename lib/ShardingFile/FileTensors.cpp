@@ -152,11 +152,11 @@ static dist::ShardingAttr findGathered(const FileArgument &argument) {
 }
 
 DimAxes tessera::getAxesInUse(const FileArgument &argument, const Mesh &mesh,
-                              int64_t zero) {
+                              bool isGathered) {
   dist::ShardingAttr attr;
   if (argument.isStoredFlat)
     attr = findUnflattened(argument);
-  else if (argument.isParameter && zero == 3)
+  else if (argument.isParameter && isGathered)
     attr = findGathered(argument);
   if (!attr && !argument.isStoredFlat)
     attr = dist::getSharding(argument.argument);
@@ -166,15 +166,10 @@ DimAxes tessera::getAxesInUse(const FileArgument &argument, const Mesh &mesh,
   if (!attr)
     return axes;
   Sharding sharding = attr.toSharding(mesh);
-  for (size_t i = 0; i < rank; ++i)
-    axes[i] = sharding.dims[i + argument.hasMicroBatches].axes;
+  for (size_t i = 0; i < rank; ++i) {
+    AxisList own = sharding.dims[i + argument.hasMicroBatches].axes;
+    llvm::erase_if(own, [](const AxisRef &axis) { return axis.size == 1; });
+    axes[i] = mergeAdjacent(own);
+  }
   return axes;
-}
-
-int64_t tessera::getZero(ModuleOp module,
-                         const std::optional<Strategy> &strategy) {
-  if (auto plan =
-          module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr))
-    return plan.getPlan().zero;
-  return strategy ? strategy->zero : 0;
 }

@@ -38,12 +38,10 @@ mlir::FailureOr<std::vector<FileArgument>>
 listFileArguments(mlir::ModuleOp module);
 
 /// The sharding with which a program uses an argument, without ZeRO's axes: the
-/// axes of each dimension. `zero` is the level of the program.
+/// axes of each dimension. `isGathered`: parameters are stored sharded further
+/// (ZeRO-3), and gathered before their use.
 DimAxes getAxesInUse(const FileArgument &argument, const Mesh &mesh,
-                     int64_t zero);
-
-/// The ZeRO level of a module: its plan's or, without one, the strategy's.
-int64_t getZero(mlir::ModuleOp module, const std::optional<Strategy> &strategy);
+                     bool isGathered);
 
 } // namespace tessera
 

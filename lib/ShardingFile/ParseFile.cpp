@@ -149,7 +149,7 @@ llvm::Error FileParser::readMesh() {
   std::string axes;
   for (const std::string &name : listKeys(text, "mesh")) {
     const llvm::json::Value *size = sizes->get(name);
-    if (!size->getAsInteger())
+    if (!size || !size->getAsInteger())
       return prefixError(name + ": ", expects("a number of devices", size));
     axes += (axes.empty() ? "" : ",") + name + "=" +
             std::to_string(*size->getAsInteger());
@@ -256,7 +256,7 @@ llvm::Expected<AxisList> FileParser::readAxes(const llvm::json::Value &value) {
     if (axis->size > 1)
       axes.push_back(*axis);
   }
-  return axes;
+  return mergeAdjacent(axes);
 }
 
 /// Reads a list of axes for each dimension; none has an axis of another.

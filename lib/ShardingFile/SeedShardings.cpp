@@ -246,6 +246,17 @@ FailureOr<dist::MeshOp> SeedShardingsPass::getMesh() {
                               dist::MeshAttr::get(module.getContext(), mesh));
 }
 
+/// Fails if the axis of stages shards a tensor.
+static llvm::Error checkStages(const GivenAxes &given, const Mesh &mesh) {
+  for (const AxisList &axes : given.axes)
+    for (const AxisRef &axis : axes)
+      if (mesh.stageAxis == axis.axis)
+        return llvm::createStringError(
+            "axes: expects none of pipeline stages but got '" +
+            mesh.names[axis.axis] + "'");
+  return llvm::Error::success();
+}
+
 LogicalResult SeedShardingsPass::seed() {
   ModuleOp module = getOperation();
   for (StringRef attr :
@@ -261,7 +272,10 @@ LogicalResult SeedShardingsPass::seed() {
   bool isDecided =
       shardings->hasOwnStrategy && !shardings->file.decisions.empty();
   SmallVector<std::pair<BlockArgument, dist::ShardingAttr>> seeds;
-  auto add = [&](const FileArgument &argument, const GivenAxes &given) {
+  auto add = [&](const FileArgument &argument,
+                 const GivenAxes &given) -> LogicalResult {
+    if (llvm::Error error = checkStages(given, mesh))
+      return fail(getPlace(argument), std::move(error));
     if (isDecided || (shardings->hasOwnStrategy && given.isPropagated) ||
         dist::getSharding(argument.argument))
       return success();
@@ -285,11 +299,12 @@ LogicalResult CheckShardingsPass::check() {
   if (failed(meshOp))
     return failure();
   Mesh mesh = meshOp->getMesh().toMesh();
-  int64_t zero = getZero(module, shardings->file.strategy);
   return forEachGiven([&](const FileArgument &argument,
                           const GivenAxes &given) -> LogicalResult {
-    DimAxes own = getAxesInUse(argument, mesh, zero);
-    if (own == given.axes)
+    // A forward program does not say whether it stores parameters sharded.
+    DimAxes own = getAxesInUse(argument, mesh, /*isGathered=*/false);
+    if (given.axes == own ||
+        given.axes == getAxesInUse(argument, mesh, /*isGathered=*/true))
       return success();
     return getOperation().emitError(shardings->path)
            << ": " << getPlace(argument) << "expects " << printDims(own, mesh)

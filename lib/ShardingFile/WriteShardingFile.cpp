@@ -49,6 +49,14 @@ static GivenPlan getPlan(ModuleOp module, const ShardingRecord &record,
   return given;
 }
 
+/// The ZeRO level of a training step or, without a plan, of the strategy.
+static int64_t getZero(ModuleOp module, const ShardingRecord &record) {
+  if (auto plan =
+          module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr))
+    return plan.getPlan().zero;
+  return record.strategy ? record.strategy->zero : 0;
+}
+
 static FailureOr<ShardingFile> makeFile(ModuleOp module,
                                         const ShardingRecord &record) {
   FailureOr<dist::MeshOp> meshOp = dist::getOnlyMesh(module);
@@ -62,9 +70,9 @@ static FailureOr<ShardingFile> makeFile(ModuleOp module,
     file.strategy = std::nullopt;
   file.plan = getPlan(module, record, file.mesh);
   file.decisions = record.decisions;
-  int64_t zero = getZero(module, record.strategy);
+  bool isGathered = getZero(module, record) == 3;
   for (FileArgument &argument : *arguments) {
-    DimAxes axes = getAxesInUse(argument, file.mesh, zero);
+    DimAxes axes = getAxesInUse(argument, file.mesh, isGathered);
     if (!argument.isParameter) {
       bool isPropagated = !record.seeded.contains(argument.key);
       file.inputs[argument.key] = {argument.shape, axes, isPropagated};

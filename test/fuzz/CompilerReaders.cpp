@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Configs of models, clusters, frameworks, plans, reports, measurements, .npy
-// files, attributes of dist, options of strategies, graphs of StableHLO and
-// decision files; see Subject.h. The examples include the files of share/.
-// Accepted inputs are used: some become a plan.
+// files, attributes of dist, options of strategies, graphs of StableHLO,
+// decision files and sharding files; see Subject.h. The examples include the
+// files of share/. Accepted inputs are used: some become a plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -384,6 +384,51 @@ bool readDecisions(const std::string &text) {
   return true;
 }
 
+constexpr StringRef kSharded = R"(
+  func.func @f(%x: tensor<64x16xf32> {nn.input = "x", nn.dims = ["batch", "embed"]},
+               %w: tensor<16x4x8xf32> {nn.param = "w", nn.dims = ["embed", "kv_heads", "head_dim"],
+                   nn.source = #nn.source<"up", [32, 16], offset 0, strides [1, 128, 16]>},
+               %v: tensor<32x16xf32> {nn.param = "v", nn.source = #nn.source<"fused", [32, 32], offset 16, strides [32, 1]>})
+      -> tensor<64x16xf32> {
+    %0 = nn.einsum "ik,khd->ihd" %x, %w : tensor<64x16xf32>, tensor<16x4x8xf32> -> tensor<64x4x8xf32>
+    %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<64x4x8xf32> into tensor<64x32xf32>
+    %2 = nn.einsum "ik,kj->ij" %1, %v : tensor<64x32xf32>, tensor<32x16xf32> -> tensor<64x16xf32>
+    return %2 : tensor<64x16xf32>
+  })";
+
+/// Partitions a program as a sharding file says, or gives an error.
+bool readShardings(const std::string &text) {
+  auto file = parseShardingFile(text);
+  if (!isRead(file))
+    return false;
+  auto given = std::make_shared<GivenShardings>();
+  given->path = "file";
+  given->file = std::move(*file);
+  PipelineOptions options;
+  if (llvm::Error error = takeLayout(*given, options.layout)) {
+    llvm::consumeError(std::move(error));
+    return false;
+  }
+  // Decisions replace a search, which is not a phase.
+  if (options.layout.strategy.isSearched)
+    return false;
+  options.shardings = given;
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  int errors = 0;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        errors += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+      });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kSharded, &context);
+  mlir::PassManager pm(&context);
+  buildPhasesUpTo(pm, Phase::Partition, options);
+  bool isPartitioned = succeeded(pm.run(*module));
+  require(errors == (isPartitioned ? 0 : 1), "expects one error, or none");
+  return isPartitioned;
+}
+
 /// Two lines: the values of --mesh and --strategy.
 bool readStrategy(const std::string &text) {
   auto [meshText, strategyText] = StringRef(text).split('\n');
@@ -519,6 +564,18 @@ std::vector<std::string> decisionExamples() {
   return {text};
 }
 
+std::vector<std::string> shardingExamples() {
+  return {R"({"tessera": "shardings", "version": 1, "mesh": {"dp": 2, "tp": 4},
+    "tensors": {"up": {"shape": [32, 16], "axes": [["tp"], []]},
+                "fused": {"shape": [32, 32], "views": [{"name": "v", "offset": 16,
+                          "shape": [32, 16], "strides": [32, 1], "axes": [["tp:(1)2"], []]}]}},
+    "inputs": {"x": {"axes": [["dp"], []], "shape": [64, 16]}}})",
+          R"({"tessera": "shardings", "version": 1, "mesh": {"dp": 2, "tp": 2},
+    "plan": {"zero": 3, "micro-batches": 1}, "strategy": "dp,tp,zero=3",
+    "tensors": {"up": {"shape": [32, 16], "axes": [["tp"], []]}},
+    "modules": {"q": {"input": [["dp"], []], "output": [["dp"], []], "output_partial": ["tp"]}}})"};
+}
+
 std::vector<std::string> strategyExamples() {
   return {"dp=2,tp=2\ndp,tp,sp,zero=3", "tp=4\ntp,sp", "dp=8\ndp,zero=1"};
 }
@@ -539,5 +596,6 @@ std::vector<Subject> tessera::fuzz::getSubjects() {
           {"attributes", readAttribute, attributeExamples},
           {"strategies", readStrategy, strategyExamples},
           {"graphs", readGraph, graphExamples},
-          {"decisions", readDecisions, decisionExamples}};
+          {"decisions", readDecisions, decisionExamples},
+          {"shardings", readShardings, shardingExamples}};
 }
