@@ -259,11 +259,10 @@ static llvm::Error checkStages(const GivenAxes &given, const Mesh &mesh) {
 
 LogicalResult SeedShardingsPass::seed() {
   ModuleOp module = getOperation();
-  for (StringRef attr :
-       {dist::DistDialect::kPlanAttr, dist::DistDialect::kDecisionsAttr})
-    if (module->hasAttr(attr))
-      return module.emitError(shardings->path)
-             << ": expects a program of phase input but got one with " << attr;
+  if (module->hasAttr(dist::DistDialect::kPlanAttr))
+    return module.emitError(shardings->path)
+           << ": expects a program of phase input but got one with "
+           << dist::DistDialect::kPlanAttr;
   FailureOr<dist::MeshOp> meshOp = getMesh();
   if (failed(meshOp))
     return failure();
