@@ -158,6 +158,10 @@ const OptionSpec kOwnOptions[] = {
             "what of it no work hides: JSON to FILE.json, else text; - is "
             "stdout",
             /*isOutput=*/true}),
+    {"--shardings-out", "FILE",
+     "write the shardings of weights, inputs and activations after "
+     "propagation, as JSON, for a trainer or --shardings; - is stdout",
+     /*isOutput=*/true},
     {"--kernel-report", "FILE",
      "with --target cuda: write the registers and spills of each kernel: JSON "
      "to FILE.json, else text; - is stdout",

@@ -39,10 +39,6 @@ static constexpr OptionSpec kPartitionOptions[] = {
            {"--shardings", "FILE",
             "the shardings that such a file has, as seeds, on its mesh; "
             "without --strategy, with its strategy and plan, too"}),
-    {"--shardings-out", "FILE",
-     "write the shardings of parameters, inputs and activations after "
-     "propagation, as JSON",
-     /*isOutput=*/true},
     section(Section::Training),
     {"--forward", "",
      "leave a program with a loss as it is; by default its training step is "

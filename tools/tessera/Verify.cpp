@@ -394,8 +394,7 @@ llvm::Error checkConflicts(const ParsedOptions &options) {
       {"--partitioned", "--cluster"},  {"--passes", "--mesh"},
       {"--passes", "--strategy"},      {"--passes", "--plan"},
       {"--passes", "--cluster"},       {"--partitioned", "--shardings"},
-      {"--passes", "--shardings"},     {"--partitioned", "--shardings-out"},
-      {"--passes", "--shardings-out"}};
+      {"--passes", "--shardings"}};
   for (auto [a, b] : kConflicts)
     if (options.has(a) && options.has(b))
       return llvm::createStringError("expects " + a + " or " + b +
