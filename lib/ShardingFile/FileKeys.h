@@ -15,7 +15,7 @@ namespace tessera {
 inline constexpr llvm::StringLiteral kFileMagic = "shardings";
 inline constexpr int64_t kFileVersion = 1;
 
-/// The fields of a plan that decide a layout, beside the axes of the mesh.
+/// The fields of a plan that decide a layout; the mesh has the others.
 inline constexpr llvm::StringRef kLayoutFields[] = {
     "zero", "zero2-reduce", "sp",           "cp", "cp-method",
     "ep",   "etp",          "moe-room",     "pp", "schedule",

@@ -8,6 +8,7 @@
 #include "FileTensors.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -127,7 +128,8 @@ tessera::listFileArguments(ModuleOp module) {
 /// The sharding of the first value of the parameter's own shape that is
 /// computed from the stored one.
 static dist::ShardingAttr findUnflattened(const FileArgument &argument) {
-  SmallVector<Value> values{argument.argument};
+  SetVector<Value> values;
+  values.insert(argument.argument);
   for (size_t i = 0; i < values.size(); ++i)
     for (Operation *user : values[i].getUsers()) {
       if (user->getNumResults() != 1)
@@ -138,7 +140,7 @@ static dist::ShardingAttr findUnflattened(const FileArgument &argument) {
         continue;
       if (type.getShape() == ArrayRef(argument.view.shape))
         return dist::getSharding(result);
-      values.push_back(result);
+      values.insert(result);
     }
   return nullptr;
 }

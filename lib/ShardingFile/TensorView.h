@@ -18,9 +18,9 @@
 
 namespace tessera {
 
-/// The axes of the dimensions of a tensor of this shape, of which a view covers
-/// all or a part. None if its shards are no blocks of the tensor, or if an axis
-/// shards a dimension of which the view covers a part.
+/// The axes of the dimensions of a tensor of this shape that a view covers
+/// whole or in part. None if its shards are no blocks of the tensor, or if an
+/// axis shards a dimension that the view does not cover.
 std::optional<DimAxes> getTensorAxes(const ShardedView &view,
                                      llvm::ArrayRef<int64_t> shape);
 

@@ -70,7 +70,7 @@ struct ShardingFile {
   Mesh mesh;
   /// None: the file names no strategy.
   std::optional<Strategy> strategy;
-  /// The fields of a plan that decide a layout, beside those of the mesh.
+  /// The fields of a plan that decide a layout; the mesh has the others.
   GivenPlan plan;
   /// The text of a decision file; empty: no search decided.
   std::string decisions;

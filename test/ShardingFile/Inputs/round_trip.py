@@ -3,8 +3,8 @@
 usage: round_trip.py MODELS FOLDER
 
 Each small model of MODELS has two layers. A program that is compiled with `--shardings` of what it wrote
-with `--shardings-out` must be the same, byte for byte, and write the same file. The mesh and the
-strategy are those of the file. Prints a line for each program that differs and a count."""
+with `--shardings-out` must be the same, byte for byte, and write the same file. The file has
+the mesh and the strategy. Prints a line for each program that differs and a count."""
 
 import pathlib
 import subprocess
@@ -30,7 +30,7 @@ def run(*command):
 
 
 def differs(program, folder, mesh, strategy, options):
-    """What is wrong with a program from its file; empty if nothing is."""
+    """The fault of a program that is compiled from a file; empty if there is none."""
     texts = []
     for number, source in enumerate((["--mesh", mesh, "--strategy", strategy],
                                      ["--shardings", folder / "0.json"])):
