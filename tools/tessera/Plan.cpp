@@ -149,6 +149,10 @@ const OptionSpec kOwnOptions[] = {
      "torch.distributed.pipelining read them",
      /*isOutput=*/true},
     common({"--json", "", "print JSON"}),
+    choice("megatron",
+           {"--flags", "TRAINER",
+            "print the plan, with --search the best one, as flags of a "
+            "trainer: megatron, of Megatron-LM core_v0.14.0"}),
     common("write a page of figures there",
            {"--html", "FILE",
             "write the report there as a page of figures, one file that opens "
@@ -440,6 +444,11 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   // Figures show the plan that was priced; the list that it wrote may not be
   // known by the name of its file.
   const ExecutedPlan priced = report->plan;
+  if (parsed.has("--flags")) {
+    if (llvm::Error error = writeMegatronFlags(priced, parsed.get("-o")))
+      return std::move(error);
+    return report->fits() ? 0 : kDoesNotFit;
+  }
   // A compiler with its rough times would compute another list from times than
   // this one: the plan refers to the list in the file.
   if (parsed.has("--schedule-csv") && parsed.get("--schedule-csv") != "-" &&
@@ -563,6 +572,12 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
     return llvm::createStringError("expects one CONFIG.json but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera plan --help");
+  if (auto trainer = parsed.getChoice("--flags", "megatron"); !trainer)
+    return trainer.takeError();
+  for (StringRef other : {"--json", "--explore", "--html"})
+    if (parsed.has("--flags") && parsed.has(other))
+      return llvm::createStringError("expects --flags or " + other +
+                                     " but got both");
   auto subject = readSubject(parsed);
   if (!subject)
     return subject.takeError();

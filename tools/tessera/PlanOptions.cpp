@@ -8,6 +8,7 @@
 #include "PlanOptions.h"
 
 #include "tessera/Cost/Frameworks.h"
+#include "tessera/Plan/TrainerFlags.h"
 #include "tessera/Report/Page.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
@@ -153,6 +154,16 @@ llvm::Error tessera::writePageOption(const ParsedOptions &parsed,
     return page.takeError();
   return writeOutput(parsed.get("--html"),
                      [&](llvm::raw_ostream &os) { os << *page; });
+}
+
+llvm::Error tessera::writeMegatronFlags(const Plan &plan, StringRef output) {
+  TrainerFlags flags = getMegatronFlags(plan);
+  for (const std::string &field : flags.unsaid)
+    printNote("plan", (kMegatronRelease + " has no flag for " + field).str());
+  return writeOutput(output, [&](llvm::raw_ostream &os) {
+    for (const std::string &flag : flags.flags)
+      os << flag << "\n";
+  });
 }
 
 llvm::Error tessera::readFrameworkOf(const ParsedOptions &parsed,

@@ -39,6 +39,10 @@ llvm::Expected<double> readNumber(const ParsedOptions &parsed,
 llvm::Error writePageOption(const ParsedOptions &parsed,
                             const Document &document);
 
+/// Writes the flags with which Megatron-LM trains as a plan says, one a line;
+/// notes on stderr what it has no flags for.
+llvm::Error writeMegatronFlags(const Plan &plan, llvm::StringRef output);
+
 /// The style of --picture for text that is written to `output`, as writeOutput
 /// takes it; none if there are no pictures.
 llvm::Expected<std::optional<PictureStyle>>

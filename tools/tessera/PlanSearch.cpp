@@ -276,6 +276,8 @@ llvm::Error writeSearch(const ParsedOptions &parsed,
   if (parsed.has("-o"))
     if (llvm::Error error = writeOutput(parsed.get("-o"), writeJson))
       return error;
+  if (parsed.has("--flags"))
+    return writeMegatronFlags(report.best.plan, /*output=*/"");
   return writeOutput("", [&](llvm::raw_ostream &os) {
     if (parsed.has("--json"))
       return writeJson(os);
