@@ -571,7 +571,7 @@ std::vector<std::string> shardingExamples() {
                           "shape": [32, 16], "strides": [32, 1], "axes": [["tp:(1)2"], []]}]}},
     "inputs": {"x": {"axes": [["dp"], []], "shape": [64, 16]}}})",
           R"({"tessera": "shardings", "version": 1, "mesh": {"dp": 2, "tp": 2},
-    "plan": {"zero": 3, "micro-batches": 1}, "strategy": "dp,tp,zero=3",
+    "plan": {"zero": 3}, "strategy": "dp,tp,zero=3",
     "tensors": {"up": {"shape": [32, 16], "axes": [["tp"], []]}},
     "modules": {"q": {"input": [["dp"], []], "output": [["dp"], []], "output_partial": ["tp"]}}})"};
 }
