@@ -43,6 +43,7 @@ namespace tessera::serve {
 inline constexpr int64_t kAlignment = 64;
 inline constexpr int64_t kWindowBytes = 64 << 20;
 
+/// Kinds of requests.
 enum Kind : uint32_t {
   /// Does nothing: its reply follows those of all requests before.
   kSync = 0,
@@ -56,6 +57,7 @@ enum Kind : uint32_t {
   kStop = 4,
 };
 
+/// A message to the program.
 struct Request {
   uint32_t kind = kSync;
   /// Get and set: the index of an argument of the role param or state in the
@@ -69,6 +71,7 @@ struct Request {
 };
 static_assert(sizeof(Request) == 32, "requests have a fixed size");
 
+/// The answer to a request.
 struct Reply {
   uint32_t kind = kSync;
   /// 1 if the request was refused; its reason follows.

@@ -12,13 +12,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_INTERPRETER_WITNESS_H
-#define TESSERA_INTERPRETER_WITNESS_H
+#ifndef TESSERA_WITNESS_WITNESS_H
+#define TESSERA_WITNESS_WITNESS_H
 
 #include "tessera/Interpreter/Verify.h"
 
 namespace tessera::interp {
 
+/// Arguments on which a compiled program differs from its original.
 struct Witness {
   /// The global arguments, and the names of those of the original.
   RankTensors arguments;
@@ -48,4 +49,4 @@ std::string describeWitness(const Witness &witness);
 
 } // namespace tessera::interp
 
-#endif // TESSERA_INTERPRETER_WITNESS_H
+#endif // TESSERA_WITNESS_WITNESS_H

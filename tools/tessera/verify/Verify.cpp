@@ -22,11 +22,11 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/AutoSharding/AutoSharding.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Interpreter/Witness.h"
 #include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
 #include "tessera/Stages/VerifyPipeline.h"
+#include "tessera/Witness/Witness.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
