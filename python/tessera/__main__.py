@@ -8,13 +8,13 @@ import errno
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import traceback
 from typing import Any, Sequence
 
 from . import check, jax_import
+from .compiler import find_compiler, without_locations
 from .errors import ImportFailure, first_line
 from .python_file import Examples, load_function
 
@@ -88,17 +88,6 @@ def read_exported(path: pathlib.Path) -> Source:
                   examples=Examples(*(program.example_inputs or ())))
 
 
-def find_compiler() -> str:
-    """Finds the compiler: $TESSERA, a build in this repository, or one in PATH."""
-    root = pathlib.Path(__file__).resolve().parents[2]
-    built = [root / folder / "bin" / "tessera" for folder in ("build", "build-release")]
-    candidates = [os.environ.get("TESSERA")] + [str(p) for p in built if p.is_file()]
-    for candidate in candidates + [shutil.which("tessera")]:
-        if candidate:
-            return candidate
-    raise ImportFailure("expects tessera in PATH, or as the environment's TESSERA")
-
-
 def run_check(source: Source, graph: pathlib.Path) -> None:
     """Compares the graph with its source."""
     text = graph.read_text()
@@ -138,11 +127,6 @@ def run_torch(source: Source, text: str, limits: dict[str, int]) -> check.Comput
 
 def split_names(text: str | None) -> list[str]:
     return text.split(",") if text else []
-
-
-def without_locations(text: str) -> str:
-    """Removes the locations of ops, which are at the ends of lines."""
-    return re.sub(r' loc\("(?:[^"\\]|\\.)*"(?:\("(?:[^"\\]|\\.)*"\))?\)$', "", text, flags=re.MULTILINE)
 
 
 def run_compiler(command: Sequence[str], source: Source, weights_out: str | None) -> int:

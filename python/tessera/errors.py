@@ -1,4 +1,4 @@
-"""Errors for the user: one line, and exit status 1."""
+"""Errors for the user: one line each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ import traceback
 from types import ModuleType
 
 
-class ImportFailure(Exception):
-    """A graph that cannot be imported; the text gives the reason in one line."""
+class Error(Exception):
+    """The base of all errors of this package; the text gives the reason in one line."""
+
+
+class ImportFailure(Error):
+    """A graph that cannot be imported."""
+
+
+class CompileError(Error):
+    """A graph that cannot be compiled as asked, or a cache that cannot be used."""
+
+
+class ProgramError(Error):
+    """A program that cannot start or has ended, or arguments that it does not take."""
 
 
 def first_line(error: BaseException) -> str:
