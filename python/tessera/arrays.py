@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from .errors import Error, first_line
+from .errors import ProgramError, first_line
 
 # Types of elements by the names of the manifest; the second ones are of unsigned integers.
 TYPES = {"f32": "f4", "bf16": "u2", "f16": "f2", "f64": "f8", "i1": "?", "i8": "i1", "i16": "i2",
@@ -52,11 +52,11 @@ def read_array(name: str, given: Any) -> Array:
         elif hasattr(given, "__dlpack__"):
             values = numpy.from_dlpack(given)
         else:
-            raise Error(f"{name}: expects an array but got {type(given).__name__}")
+            raise ProgramError(f"{name}: expects an array but got {type(given).__name__}")
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise Error(f"{name}: expects an array that NumPy reads: {first_line(error)}") from None
+        raise ProgramError(f"{name}: expects an array that NumPy reads: {first_line(error)}") from None
     if values.dtype.name not in NAMES:
-        raise Error(f"{name}: expects floats or integers but got {values.dtype.name}")
+        raise ProgramError(f"{name}: expects floats or integers but got {values.dtype.name}")
     element = NAMES[values.dtype.name]
     return Array(values.view("u2") if element == "bf16" else values, element)
 
@@ -64,9 +64,9 @@ def read_array(name: str, given: Any) -> Array:
 def read_tensor(name: str, tensor: Any) -> Array:
     word = str(tensor.dtype).rpartition(".")[2]
     if word not in NAMES:
-        raise Error(f"{name}: expects floats or integers but got {word}")
+        raise ProgramError(f"{name}: expects floats or integers but got {word}")
     if tensor.is_meta:
-        raise Error(f"{name}: expects values but got a tensor on meta")
+        raise ProgramError(f"{name}: expects values but got a tensor on meta")
     tensor = tensor.detach().resolve_conj().resolve_neg().cpu()
     if word != "bfloat16":
         return Array(tensor.numpy(), NAMES[word])
@@ -101,11 +101,11 @@ def convert_input(name: str, array: Array, element: str, expected: str) -> numpy
         return convert(array, element)
     kinds = {array.values.dtype.kind, type_of(element).kind}
     if is_float(array.element) or is_float(expected) or not kinds <= {"i", "u"}:
-        raise Error(f"{name}: expects {WORDS[expected]} but got {WORDS[array.element]}")
+        raise ProgramError(f"{name}: expects {WORDS[expected]} but got {WORDS[array.element]}")
     limits = numpy.iinfo(type_of(element))
     if array.values.size:
         for found in (int(array.values.min()), int(array.values.max())):
             if not limits.min <= found <= limits.max:
-                raise Error(f"{name}: expects integers from {limits.min} to {limits.max} but got "
+                raise ProgramError(f"{name}: expects integers from {limits.min} to {limits.max} but got "
                             f"{found}")
     return array.values.astype(type_of(element))

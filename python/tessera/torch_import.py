@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import logging
 import pathlib
@@ -111,19 +112,42 @@ def describe_failure(module: torch.nn.Module, error: Exception) -> str:
     return f"{where}: expects a module that torch.export takes: {reason}{advice}"
 
 
-def read_module(module: torch.nn.Module,
-                examples: Examples) -> tuple[str, dict[str, torch.Tensor], str]:
-    """The graph of a module at example arguments, its parameters by name, and a note."""
+@dataclasses.dataclass(frozen=True)
+class Graph:
+    """The graph of a program of torch.export, and the walk that made it."""
+    program: Any
+    importer: torch_ops.Importer
+    text: str
+    note: str = ""
+
+    @property
+    def weights(self) -> dict[str, torch.Tensor]:
+        return find_weights(self.program, self.importer)
+
+
+def read_graph(module: torch.nn.Module, examples: Examples) -> Graph:
+    """The graph of a module at example arguments, with a note."""
     with watch_functions() as functions, without_caches(module) as note:
         program = export(module, examples)
-    importer = torch_ops.Importer(program)
-    text = importer.run(type(module).__name__)
-    if importer.is_loss and functions:
+    graph = read_program(program, type(module).__name__, note)
+    if graph.importer.is_loss and functions:
         advice = "; pass use_reentrant=False to the checkpoint" \
             if functions[0].endswith("CheckpointFunction") else ""
         raise ImportFailure(f"{functions[0]}: expects no gradient of its own (autograd.Function)"
                             f"{advice}")
-    return text, find_weights(program, importer), note
+    return graph
+
+
+def read_program(program: Any, name: str, note: str = "") -> Graph:
+    importer = torch_ops.Importer(program)
+    return Graph(program, importer, importer.run(name), note)
+
+
+def read_module(module: torch.nn.Module,
+                examples: Examples) -> tuple[str, dict[str, torch.Tensor], str]:
+    """The graph of a module at example arguments, its parameters by name, and a note."""
+    graph = read_graph(module, examples)
+    return graph.text, graph.weights, graph.note
 
 
 def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
@@ -137,8 +161,8 @@ def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
         raise ImportFailure(f"{path}: expects a file of torch.export.save but got: "
                             f"{first_line(error)}") from None
     try:
-        importer = torch_ops.Importer(program)
-        return importer.run(path.stem), find_weights(program, importer), program
+        graph = read_program(program, path.stem)
+        return graph.text, graph.weights, program
     except ImportFailure as error:
         raise ImportFailure(f"{path}: {error}") from None
 

@@ -80,6 +80,8 @@ class Importer(Walk):
         self.biases: dict[str, torch.Tensor] = {}
         self.biased: dict[Any, str] = {}
         self.loads: list[tuple[str, Value]] = []
+        # The name in the graph of each result of the program; None for one that is no tensor.
+        self.result_names: list[str | None] = []
         # True if a result is one float, whose gradients are computed.
         self.is_loss = False
 
@@ -437,9 +439,10 @@ class Importer(Walk):
         self.is_loss = any(node is not None and not self.value(node).shape
                            and self.value(node).is_float for node in results)
         for i, node in enumerate(results):
+            self.result_names.append(None)
             if node is None:
                 continue
-            value = self.value(node)
+            value, start = self.value(node), len(named)
             if value in self.losses:
                 named += self.losses[value]
             elif not value.shape and value.is_float:
@@ -449,6 +452,7 @@ class Importer(Walk):
                 taken = [name for name, _ in named]
                 name = "logits" if is_logits and "logits" not in taken else f"result.{i}"
                 named.append((name, value))
+            self.result_names[-1] = named[start][0]
         return named + (self.loads if self.is_loss else [])
 
 
