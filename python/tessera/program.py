@@ -107,9 +107,10 @@ class Program:
         with self._client.using():
             read = {name: self._model.give(self._read_tensor(tensor))
                     for name, tensor in self._tensors.items()}
-        others = self._model.other_state()
-        return {name: read[target] if target in read else self._model.weights[target]
-                for name, target in self._model.state_names().items()} | dict(others)
+        found = {name: read[target] if target in read else self._model.weights[target]
+                 for name, target in self._model.state_names().items()}
+        found.update(self._model.other_state())
+        return {name: found[name] for name in self._model.state_order()}
 
     def parameters(self) -> Any:
         """The parameters of a function of JAX in the structure of its arguments; of other models,

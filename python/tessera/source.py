@@ -92,6 +92,10 @@ class Model(abc.ABC):
         """Tensors of the state dict that the graph does not have as parameters."""
         return {}
 
+    def state_order(self) -> Sequence[str]:
+        """The names of the state dict."""
+        return list(self.weights)
+
 
 def read_outputs(graph: str) -> list[str]:
     """Names of the results of an imported graph, in order."""

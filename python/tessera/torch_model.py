@@ -90,7 +90,8 @@ class TorchModel(Model):
     def read_state(self, graph: torch_import.Graph, keys: Mapping[str, Any]) -> None:
         """The module's own tensors by the names of the graph's parameters, and all others."""
         names = {view_of(parameter): name for name, parameter in graph.weights.items()}
-        exported = {name: parameter for name, parameter in graph.program.named_parameters()}
+        exported = dict(graph.program.named_parameters())
+        self.order = list(keys)
         biases = graph.importer.biases
         self.aliases = {name: names[view_of(exported[name])] if name in exported else name
                         for name in keys if name in exported or name in biases}
@@ -164,6 +165,9 @@ class TorchModel(Model):
 
     def other_state(self) -> Mapping[str, Any]:
         return self.others
+
+    def state_order(self) -> Sequence[str]:
+        return self.order
 
 
 def read_example(item: Any) -> Any:
