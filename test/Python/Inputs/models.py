@@ -7,8 +7,8 @@ from torch.nn import functional
 BATCH, SEQ, VOCAB, WIDTH, HEADS, LAYERS = 4, 16, 250, 32, 4, 2
 
 
-def draw_ids(seed=0):
-    return torch.randint(VOCAB, (BATCH, SEQ), generator=torch.Generator().manual_seed(seed))
+def draw_ids(seed=0, kinds=VOCAB):
+    return torch.randint(kinds, (BATCH, SEQ), generator=torch.Generator().manual_seed(seed))
 
 
 def make_gpt2():
