@@ -48,11 +48,13 @@ def compile(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, 
     run = write_run(weights, timeout, threads)
     source = read_model(model, args, kwargs or {})
     program = name or re.sub(r"\W+", "_", source.name) or "program"
-    compiled = compile_graph(source.text, program, write_options(IMPORT, options), arguments)
-    graph = compiled.graph.read_text()
-    source.take_graph(graph)
-    if train is not None:
-        check_loss(graph, source.name)
+
+    def check(graph: str) -> None:
+        if train is not None:
+            check_loss(graph, source.name)
+    compiled = compile_graph(source.text, program, write_options(IMPORT, options), arguments,
+                             check)
+    source.take_graph(compiled.graph.read_text())
     made = Program(source, compiled, train is not None, run)
     try:
         if weights is None:

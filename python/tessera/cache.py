@@ -16,7 +16,7 @@ import tempfile
 import time
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
-from .errors import CompileError
+from .errors import CompileError, Error
 
 # The size beyond which the entries that were unused for longest go.
 LIMIT = 10 * 10**9
@@ -54,8 +54,8 @@ def open_cache() -> pathlib.Path:
     return folder
 
 
-def refuse(path: pathlib.Path, error: OSError) -> CompileError:
-    return CompileError(f"{path}: cannot be written: {error.strerror or error}")
+def refuse(path: pathlib.Path, error: OSError, kind: type[Error] = CompileError) -> Error:
+    return kind(f"{path}: cannot be written: {error.strerror or error}")
 
 
 def make_key(parts: Mapping[str, Any]) -> str:
@@ -190,7 +190,8 @@ def find_build(folder: pathlib.Path, tool: pathlib.Path,
     return build
 
 
-def replace_file(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
+def replace_file(path: pathlib.Path, write: Callable[[pathlib.Path], object],
+                 kind: type[Error] = CompileError) -> None:
     """Writes a file under another name and renames it."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
@@ -198,4 +199,7 @@ def replace_file(path: pathlib.Path, write: Callable[[pathlib.Path], object]) ->
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise refuse(path, error) from None
+        raise refuse(path, error, kind) from None
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import warnings
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from . import cache
 from .errors import CompileError, Error, ImportFailure
@@ -60,10 +60,11 @@ class Compiled:
                          "--compile-to", phase], CompileError)
 
 
-def compile_graph(text: str, name: str, imported: Sequence[str],
-                  arguments: Sequence[str]) -> Compiled:
+def compile_graph(text: str, name: str, imported: Sequence[str], arguments: Sequence[str],
+                  check: Callable[[str], None]) -> Compiled:
     """Imports and compiles a graph, unless the cache has the program of the same graph, options,
-    build of the compiler and processor. A file that the compiler writes is always written."""
+    build of the compiler and processor. A file that the compiler writes is always written. `check`
+    may refuse the imported graph."""
     folder = cache.open_cache()
     found = shutil.which(find_compiler())
     if not found:
@@ -80,14 +81,15 @@ def compile_graph(text: str, name: str, imported: Sequence[str],
         cache.find_entry(folder, key, [PROGRAM, MANIFEST, REPORT, graph])
     if entry is None:
         with cache.writing(folder) as made:
-            make_entry(made, graph, text, str(tool), imported, arguments)
+            make_entry(made, graph, text, str(tool), imported, arguments, check)
             entry = cache.add_entry(folder, made, key)
     return Compiled(entry, entry / graph, str(tool), list(arguments))
 
 
 def make_entry(made: pathlib.Path, graph: str, text: str, tool: str, imported: Sequence[str],
-               arguments: Sequence[str]) -> None:
+               arguments: Sequence[str], check: Callable[[str], None]) -> None:
     run_tool([tool, "import", "-", *imported, "-o", str(made / graph)], ImportFailure, text)
+    check((made / graph).read_text())
     run_tool([tool, "compile", str(made / graph), *arguments, "--quiet", "--dist-report",
               str(made / REPORT), "-o", str(made / PROGRAM)], CompileError)
     (made / MANIFEST).write_text(run_tool([str(made / PROGRAM), "--manifest"], CompileError))
@@ -105,7 +107,9 @@ def run_tool(command: Sequence[str], kind: type[Error], text: str = "") -> str:
             if "warning: " in line:
                 warnings.warn(line, stacklevel=5)
         return done.stdout
-    errors = [re.sub(r"^tessera \w+: error: ", "", line) for line in lines if "error: " in line]
+    # Positions in a graph of the cache are nothing to a user.
+    errors = [re.sub(r"^(tessera \w+|/.*\.mlir(:\d+:\d+)?): error: ", "", line)
+              for line in lines if "error: " in line]
     reason = errors[0] if errors else lines[-1] if lines else ""
     if done.returncode < 0:
         reason = f"ended by {signal.Signals(-done.returncode).name}" + f": {reason}" * bool(reason)

@@ -122,12 +122,11 @@ def arrange(args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Sequence[st
             count: int, keywords: Sequence[str]) -> Arguments:
     """Arguments in the form of the examples: `count` by position and the others by `keywords`.
     Those by name may be given by position, and the other way round."""
-    given = dict(kwargs)
-    for name, value in zip(names, args):
-        if name in given:
+    for name in names[:len(args)]:
+        if name in kwargs:
             raise ProgramError(f"{name}: expects one value but got one by position and one by "
                                "name")
-        given[name] = value
+    given = {**dict(zip(names, args)), **kwargs}
     positional = names[:count]
     wanted = [*positional, *keywords]
     extra = args[len(names):]

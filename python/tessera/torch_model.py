@@ -101,6 +101,7 @@ class TorchModel(Model):
                        for name, tensor in keys.items() if name not in self.aliases}
 
     def read_leaves(self, given: tuple[Any, Any]) -> list[Leaf]:
+        self.shapes = [describe_tree(item) for item in (*given[0], *given[1].values())]
         pairs, self.structure = _pytree.tree_flatten_with_path(given)
         inputs = self.program.graph_signature.user_inputs
         if len(inputs) != len(pairs):
@@ -144,10 +145,12 @@ class TorchModel(Model):
         leaves, structure = _pytree.tree_flatten(given)
         if structure == self.structure:
             return leaves
-        paths = [self.describe_path(path) for path, _ in _pytree.tree_flatten_with_path(given)[0]]
-        expected = [leaf.name for leaf in self.leaves]
-        raise ProgramError(f"expects arguments of the structure {', '.join(expected)} but got "
-                           f"{', '.join(paths)}")
+        for name, item, expected in zip([*self.names[:self.count], *self.keywords],
+                                        [*given[0], *given[1].values()], self.shapes):
+            if describe_tree(item) != expected:
+                raise ProgramError(f"{name}: expects {expected} but got {describe_tree(item)}")
+        raise ProgramError(f"expects arguments of the structure {self.structure} but got "
+                           f"{structure}")
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         return _pytree.tree_unflatten(list(leaves), self.program.call_spec.out_spec)
@@ -168,6 +171,18 @@ class TorchModel(Model):
 
     def state_order(self) -> Sequence[str]:
         return self.order
+
+
+def describe_tree(item: Any) -> str:
+    """The structure of an argument: (array, {"mask": array})."""
+    if isinstance(item, (tuple, list)):
+        inner = ", ".join(map(describe_tree, item))
+        kind = type(item).__name__ if type(item) not in (tuple, list) else ""
+        return f"{kind}[{inner}]" if isinstance(item, list) else f"{kind}({inner})"
+    if isinstance(item, dict):
+        inner = ", ".join(f"{key!r}: {describe_tree(value)}" for key, value in item.items())
+        return f"{{{inner}}}"
+    return "array" if hasattr(item, "__dlpack__") else type(item).__name__
 
 
 def read_example(item: Any) -> Any:

@@ -216,4 +216,4 @@ def save_tensors(client: Client, tensors: Sequence[Tensor], others: Mapping[str,
                 begin, end = ends[tensor.name]
                 out = whole[start + begin:start + end].view(type_of(tensor.element))
                 get_tensor(client, tensor, out.reshape(tensor.shape))
-    cache.replace_file(path, write)
+    cache.replace_file(path, write, ProgramError)
