@@ -1,4 +1,4 @@
-"""Kills ranks of programs, their launcher and Python: python faults.py FOLDER. Nothing is left."""
+"""Kills ranks of programs, their launcher and Python. Nothing is left."""
 
 import os
 import pathlib
@@ -13,7 +13,6 @@ import torch
 from models import draw_ids, make_nano
 from torch import nn
 
-FOLDER = pathlib.Path(sys.argv[1])
 IDS = draw_ids()
 # How long processes have to end.
 END = 5
@@ -181,4 +180,5 @@ def main():
     print("nothing in /dev/shm")
 
 
-main()
+if __name__ == "__main__":
+    main()
