@@ -26,6 +26,7 @@ class Array(NamedTuple):
     element: str
 
     def describe(self) -> str:
+        """Its type and shape."""
         return describe(self.element, self.values.shape)
 
 
@@ -54,7 +55,8 @@ def read_array(name: str, given: Any) -> Array:
         else:
             raise ProgramError(f"{name}: expects an array but got {type(given).__name__}")
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise ProgramError(f"{name}: expects an array that NumPy reads: {first_line(error)}") from None
+        raise ProgramError(f"{name}: expects an array that NumPy reads: "
+                           f"{first_line(error)}") from None
     if values.dtype.name not in NAMES:
         raise ProgramError(f"{name}: expects floats or integers but got {values.dtype.name}")
     element = NAMES[values.dtype.name]
@@ -106,6 +108,6 @@ def convert_input(name: str, array: Array, element: str, expected: str) -> numpy
     if array.values.size:
         for found in (int(array.values.min()), int(array.values.max())):
             if not limits.min <= found <= limits.max:
-                raise ProgramError(f"{name}: expects integers from {limits.min} to {limits.max} but got "
-                            f"{found}")
+                raise ProgramError(f"{name}: expects integers from {limits.min} to {limits.max} "
+                                   f"but got {found}")
     return array.values.astype(type_of(element))

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -20,6 +21,8 @@ from .errors import CompileError, Error
 
 # The size beyond which the entries that were unused for longest go.
 LIMIT = 10 * 10**9
+# Names of entries; the folder may have others' files.
+KEY = re.compile("[0-9a-f]{64}")
 # Names of entries that are written or removed; those of processes that were killed go after a day.
 UNFINISHED, UNFINISHED_SECONDS = ".unfinished-", 24 * 3600
 BUILDS = "builds.json"
@@ -113,10 +116,10 @@ def remove_oldest(folder: pathlib.Path, kept: str, limit: int = LIMIT) -> None:
                 if not entry.is_dir(follow_symlinks=False):
                     continue
                 used = entry.stat(follow_symlinks=False).st_mtime
-                if not entry.name.startswith(UNFINISHED):
+                if KEY.fullmatch(entry.name):
                     found.append((used, size_of(pathlib.Path(entry.path)),
                                   pathlib.Path(entry.path)))
-                elif used < time.time() - UNFINISHED_SECONDS:
+                elif entry.name.startswith(UNFINISHED) and used < time.time() - UNFINISHED_SECONDS:
                     shutil.rmtree(entry.path, ignore_errors=True)
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):

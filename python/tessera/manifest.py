@@ -10,6 +10,8 @@ from typing import Any, Optional
 from .arrays import type_of
 
 ALIGNMENT, WINDOW_BYTES = 64, 64 << 20
+# The roles of arguments that a call gives.
+INPUTS = ("tokens", "labels", "starts", "input")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,11 +92,11 @@ def read_manifest(json: dict[str, Any]) -> Manifest:
     results = [read_value(i, item) for i, item in enumerate(json["results"])]
     replaced = {value.donate for value in arguments if value.donate is not None}
     at = 0
-    for values, is_shared in ((arguments, lambda value: value.role in
-                               ("tokens", "labels", "starts", "input")),
-                              (results, lambda value: value.index not in replaced)):
+    shared = {id(value) for value in arguments if value.role in INPUTS} | \
+        {id(value) for value in results if value.index not in replaced}
+    for values in (arguments, results):
         for i, value in enumerate(values):
-            if is_shared(value):
+            if id(value) in shared:
                 values[i] = dataclasses.replace(value, offset=at)
                 at = align(at + value.bytes)
     return Manifest(json["program"], json["ranks"],

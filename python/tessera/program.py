@@ -11,7 +11,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import numpy
 
 from . import weights
-from .arrays import Array, convert, convert_input, describe, read_array
+from .arrays import Array, convert, convert_input, describe, read_array, type_of
 from .client import CALL, Client
 from .compiler import MANIFEST, REPORT, Compiled
 from .errors import ProgramError
@@ -125,8 +125,8 @@ class Program:
         return weights.read_tensor(self._client, tensor, base)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Sets the parameters, and their master copies, to those of a state dict. Nothing is changed
-        if a tensor is missing, is not of the model or has another shape, or a buffer has other
+        """Sets the parameters, and their master copies, to those of a state dict. Nothing is
+        changed if a tensor is missing, is not of the model or has another shape, or a buffer has other
         values than those that were compiled."""
         names, others = self._model.state_names(), self._model.other_state()
         try:
@@ -185,7 +185,7 @@ class Program:
                     for value in self._manifest.kept}
 
     def _read_value(self, value: Value) -> Array:
-        out = numpy.empty(value.shape, weights.type_of(value.element))
+        out = numpy.empty(value.shape, type_of(value.element))
         array = Array(out, value.element)
         weights.transfer(self._client, value, array, 0, False)
         return array
@@ -253,7 +253,7 @@ class Program:
         return self._client.seconds
 
     def ir(self, phase: str) -> str:
-        """The program after a phase of the compiler, as `tessera compile --compile-to` prints it."""
+        """The program after a phase, as `tessera compile --compile-to` prints it."""
         return self._compiled.print_phase(phase)
 
     def report(self) -> dict[str, Any]:

@@ -19,14 +19,14 @@ from .torch_importer import view_of
 class WithLoss(torch.nn.Module):
     """A module whose result is a loss of another one's result. Its parameters have the names that
     they have there."""
+    wrapped: tuple[torch.nn.Module, Callable[..., Any]]
 
     def __init__(self, model: torch.nn.Module, function: Callable[..., Any]) -> None:
         super().__init__()
         # The same dictionaries: the other module itself is no submodule.
         for name in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
             object.__setattr__(self, name, getattr(model, name))
-        object.__setattr__(self, "model", model)
-        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "wrapped", (model, function))
         self.training = model.training
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
@@ -34,7 +34,8 @@ class WithLoss(torch.nn.Module):
             labels = keywords.pop("labels")
         else:
             *arguments, labels = arguments  # type: ignore[assignment]
-        return self.function(self.model(*arguments, **keywords), labels)
+        model, function = self.wrapped
+        return function(model(*arguments, **keywords), labels)
 
 
 @contextlib.contextmanager
@@ -71,12 +72,11 @@ class TorchModel(Model):
             graph = torch_import.read_program(model, self.name)
             keys: Mapping[str, Any] = model.state_dict
         else:
-            owner = model.model if isinstance(model, WithLoss) else model
+            owner = model.wrapped[0] if isinstance(model, WithLoss) else model
             self.name, forward = type(owner).__name__, owner.forward
             given = _pytree.tree_map(read_example, (tuple(args), dict(kwargs)))
-            torch_import_examples = Examples(*given)
             with with_memory(model):
-                graph = torch_import.read_graph(model, torch_import_examples)
+                graph = torch_import.read_graph(model, Examples(*given))
             keys = model.state_dict(keep_vars=True)
         self.text, self.note, self.program = graph.text, graph.note, graph.program
         self.read_state(graph, keys)
@@ -189,4 +189,4 @@ def read_example(item: Any) -> Any:
     """An example argument as torch takes it."""
     if isinstance(item, torch.Tensor) or not hasattr(item, "__dlpack__"):
         return item
-    return torch.from_dlpack(item)
+    return torch.utils.dlpack.from_dlpack(item)

@@ -145,15 +145,14 @@ def refuse_folders():
 def remove_oldest():
     folder = FOLDER / "sizes"
     folder.mkdir()
-    for i in range(4):
-        (folder / str(i)).mkdir()
-        (folder / str(i) / "program").write_bytes(bytes(1000))
-        os.utime(folder / str(i), (i, i))
-    (folder / f"{cache.UNFINISHED}0").mkdir()
-    os.utime(folder / f"{cache.UNFINISHED}0", (0, 0))
-    cache.remove_oldest(folder, "0", 2500)
-    left = sorted(path.name for path in folder.iterdir())
-    assert left == ["0", "3"], left
+    keys = [cache.make_key({"number": i}) for i in range(4)]
+    for i, name in enumerate([*keys, "python-others", f"{cache.UNFINISHED}0"]):
+        (folder / name).mkdir()
+        (folder / name / "program").write_bytes(bytes(1000))
+        os.utime(folder / name, (i, i))
+    cache.remove_oldest(folder, keys[0], 2500)
+    left = {path.name for path in folder.iterdir()}
+    assert left == {keys[0], keys[3], "python-others"}, left
     print("beyond the limit: the oldest went")
 
 

@@ -1,5 +1,5 @@
-"""Interrupts calls as Ctrl-C does. Python has its KeyboardInterrupt at once, the ranks end the step,
-and later calls have the results of a run without it."""
+"""Interrupts calls as Ctrl-C does. Python has its KeyboardInterrupt at once, the ranks end the
+step, and later calls have the results of a run without it."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""Compares programs on dp=2,tp=2 with torch and JAX: python structures.py FOLDER. Results are within
-1e-5, in the structure of the model."""
+"""Compares programs on dp=2,tp=2 with torch and JAX: python structures.py FOLDER. Results are
+within 1e-5, in the structure of the model."""
 
 import pathlib
 import sys

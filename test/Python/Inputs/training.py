@@ -46,7 +46,7 @@ def compare(name, losses, expected):
 
 
 def compare_adamw():
-    """torch's defaults; a state dict that torch loads; a state that another program goes on from."""
+    """torch's defaults; a state dict that torch loads; a state that another program takes."""
     model, ids = make_gpt2(), draw_ids()
     expected = train_torch(model, torch.optim.AdamW(model.parameters()),
                            lambda model, ids: model(ids, labels=ids).loss)
