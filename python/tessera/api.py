@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
 
 from .compiler import compile_graph, write_options
@@ -47,6 +48,8 @@ def compile(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, 
     arguments = write_arguments(train, mesh, options)
     run = write_run(weights, timeout, threads)
     source = read_model(model, args, kwargs or {})
+    if source.note:
+        warnings.warn(source.note, stacklevel=2)
     program = name or re.sub(r"\W+", "_", source.name) or "program"
 
     def check(graph: str) -> None:
@@ -57,8 +60,7 @@ def compile(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, 
     source.take_graph(compiled.graph.read_text())
     made = Program(source, compiled, train is not None, run)
     try:
-        if weights is None:
-            made._load_weights()
+        made._take_weights(are_read=weights is not None)
     except BaseException:
         made.close()
         raise

@@ -20,6 +20,8 @@ from .options import COMPILE, Option
 
 # The files of an entry of the cache, besides the graph.
 PROGRAM, MANIFEST, REPORT = "program", "manifest.json", "report.json"
+# Bytes that are too few for a program.
+SPACE = 5 * 10**6
 
 
 def find_compiler() -> str:
@@ -81,7 +83,14 @@ def compile_graph(text: str, name: str, imported: Sequence[str], arguments: Sequ
         cache.find_entry(folder, key, [PROGRAM, MANIFEST, REPORT, graph])
     if entry is None:
         with cache.writing(folder) as made:
-            make_entry(made, graph, text, str(tool), imported, arguments, check)
+            try:
+                make_entry(made, graph, text, str(tool), imported, arguments, check)
+            except CompileError as error:
+                # A linker says no more than that it cannot write.
+                free = shutil.disk_usage(folder).free
+                raise CompileError(f"{folder}: expects space for a program but has "
+                                   f"{free / 1e6:.1f} MB left: {error}"
+                                   if free < SPACE else str(error)) from None
             entry = cache.add_entry(folder, made, key)
     return Compiled(entry, entry / graph, str(tool), list(arguments))
 

@@ -51,7 +51,9 @@ class JaxModel(Model):
             own = [next(rest) for _ in items]
             shown = self.names[number] if number < len(self.names) else f"argument {number}"
             if items and not inputs & set(own):
-                weights.update(zip(own, items))
+                # A number of Python is an array of JAX's type.
+                weights.update(zip(own, (item if hasattr(item, "dtype") else
+                                         jax.numpy.asarray(item) for item in items)))
                 self.parameters.append((tree, own))
                 continue
             if not set(own) <= inputs:
@@ -67,6 +69,7 @@ class JaxModel(Model):
                 leaves.append(Leaf(shown + jax.tree_util.keystr(path), name, NAMES[kind.name],
                                    tuple(numpy.shape(item))))
         self.weights, self.leaves = weights, leaves
+        self.arguments = []
         self.read_results(graph)
 
     def read_results(self, graph: str) -> None:
@@ -100,6 +103,11 @@ class JaxModel(Model):
 
     def has_values(self, name: str) -> bool:
         return not isinstance(self.weights[name], jax.ShapeDtypeStruct)
+
+    def release(self, names: Sequence[str]) -> None:
+        shape: Any = jax.ShapeDtypeStruct
+        self.weights = {name: shape(item.shape, item.dtype) if name in names else item
+                        for name, item in self.weights.items()}
 
     def unflatten_parameters(self, state: Mapping[str, Any]) -> Any:
         """The arguments that are parameters, in the function's own structure."""

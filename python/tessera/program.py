@@ -209,8 +209,14 @@ class Program:
             for value in self._manifest.kept:
                 weights.transfer(self._client, value, arrays[value.name], 0, True)
 
+    def _take_weights(self, are_read: bool) -> None:
+        """Sets the parameters to the model's own unless the ranks read them. From then on only the
+        program has them."""
+        if not are_read:
+            self._load_weights()
+        self._model.release([name for name, tensor in self._tensors.items() if tensor.is_whole])
+
     def _load_weights(self) -> None:
-        """Sets the parameters to the model's own."""
         with self._client.using():
             for name, tensor in self._tensors.items():
                 if not self._model.has_values(name):

@@ -84,6 +84,10 @@ class Model(abc.ABC):
     def has_values(self, name: str) -> bool:
         """True if a tensor of the weights has values."""
 
+    @abc.abstractmethod
+    def release(self, names: Sequence[str]) -> None:
+        """Keeps no values of tensors of the weights, but their shapes: the program has them."""
+
     def state_names(self) -> Mapping[str, str]:
         """The tensor of weights of each name of the state dict."""
         return {name: name for name in self.weights}

@@ -78,13 +78,14 @@ class TorchModel(Model):
             with with_memory(model):
                 graph = torch_import.read_graph(model, Examples(*given))
             keys = model.state_dict(keep_vars=True)
-        self.text, self.note, self.program = graph.text, graph.note, graph.program
+        self.text, self.note = graph.text, graph.note
+        self.out_spec = graph.program.call_spec.out_spec
         self.read_state(graph, keys)
         self.names = name_parameters(forward) if forward is not None else []
         if isinstance(model, WithLoss) and "labels" not in given[1]:
             self.names = self.names[:len(given[0]) - 1] + ["labels"]
         self.count, self.keywords = len(given[0]), list(given[1])
-        self.leaves = self.read_leaves(given)
+        self.leaves = self.read_leaves(given, graph.program.graph_signature.user_inputs)
         self.results = self.read_results(graph)
 
     def read_state(self, graph: torch_import.Graph, keys: Mapping[str, Any]) -> None:
@@ -100,10 +101,9 @@ class TorchModel(Model):
         self.others = {name: tensor.detach().clone() if not tensor.is_meta else tensor
                        for name, tensor in keys.items() if name not in self.aliases}
 
-    def read_leaves(self, given: tuple[Any, Any]) -> list[Leaf]:
+    def read_leaves(self, given: tuple[Any, Any], inputs: Sequence[Any]) -> list[Leaf]:
         self.shapes = [describe_tree(item) for item in (*given[0], *given[1].values())]
         pairs, self.structure = _pytree.tree_flatten_with_path(given)
-        inputs = self.program.graph_signature.user_inputs
         if len(inputs) != len(pairs):
             raise CompileError(f"args: expects {len(inputs)} leaves of example arguments, as the "
                                f"program has, but got {len(pairs)}")
@@ -153,7 +153,7 @@ class TorchModel(Model):
                            f"{structure}")
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
-        return _pytree.tree_unflatten(list(leaves), self.program.call_spec.out_spec)
+        return _pytree.tree_unflatten(list(leaves), self.out_spec)
 
     def give(self, array: Array) -> torch.Tensor:
         if array.element == "bf16":
@@ -162,6 +162,11 @@ class TorchModel(Model):
 
     def has_values(self, name: str) -> bool:
         return not self.weights[name].is_meta
+
+    def release(self, names: Sequence[str]) -> None:
+        kept = {name: tensor.to("meta") if name in names else tensor
+                for name, tensor in self.weights.items()}
+        self.weights = kept
 
     def state_names(self) -> Mapping[str, str]:
         return self.aliases
