@@ -60,6 +60,8 @@ def interrupt(step, seed):
 
 
 def main():
+    # Whoever started this process may ignore the signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with make_step() as step:
         losses = [float(step(draw(i), draw(i)).loss) for i in range(STEPS)]
         state, seconds = step.training_state(), step.seconds
