@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import mmap
 import os
@@ -45,19 +46,33 @@ def check_memory(manifest: Manifest) -> None:
                            "ranks, or zero=3")
 
 
+@dataclasses.dataclass(eq=False)
+class Call:
+    """A step: its inputs in the types of the program, and the number of its request."""
+    inputs: Sequence[tuple[Value, Any]]
+    number: int = 0
+
+    def keep(self) -> None:
+        """Copies the inputs, which may be the user's memory."""
+        self.inputs = [(value, numpy.array(array)) for value, array in self.inputs]
+
+
 class Client:
     """The only user of a running program. A process that was forked from this one does not use it,
     and two threads do not at once."""
 
-    def __init__(self, program: pathlib.Path, manifest: Manifest,
+    def __init__(self, program: pathlib.Path, manifest: Manifest, is_training: bool,
                  arguments: Sequence[str]) -> None:
         check_memory(manifest)
         self.name, self.pid = manifest.program, os.getpid()
         self.steps, self.seconds = 0, 0.0
         self.manifest = manifest
         self.lock, self.owner = threading.Lock(), 0
-        # The number of the last request, and whether replies may be left to read.
-        self.number, self.is_waiting, self.call_number = 0, False, 0
+        # The number of the last request, whether replies may be left to read, the last reply, and
+        # the calls that have none.
+        self.number, self.is_waiting, self.buffer = 0, False, bytearray(REPLY_BYTES)
+        self.calls: list[Call] = []
+        self.is_training = is_training
         self.failure, self.is_closed = "", False
         memory = os.memfd_create("tessera", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
         self.log = os.memfd_create("tessera-log", os.MFD_CLOEXEC)
@@ -90,9 +105,10 @@ class Client:
     # Who may use the program.
 
     @contextlib.contextmanager
-    def using(self) -> Iterator[None]:
-        """Makes this thread the user of the program. All replies to earlier requests are read
-        before, so that the memory is free."""
+    def using(self, call: Call | None = None) -> Iterator[None]:
+        """Makes this thread the user of the program, whose memory is then free, and runs a call.
+        Replies to requests whose wait was interrupted are read before, and interrupted steps of
+        training that the program has not run are run."""
         self.check_open()
         thread = threading.get_ident()
         with self.lock:
@@ -103,6 +119,10 @@ class Client:
                                    "another thread's runs")
             self.owner = thread
         try:
+            if not self.is_training:
+                self.calls.clear()
+            if call is not None:
+                self.calls.append(call)
             self.drain()
             yield
         finally:
@@ -118,51 +138,65 @@ class Client:
         if self.failure:
             raise ProgramError(self.failure)
 
-    # Requests.
+    # Requests. An interrupt may come between any two lines.
 
-    def request(self, kind: int, value: int = 0, first: int = 0, count: int = 0) -> float:
-        """Sends a request and waits for its reply; returns the seconds of a step."""
+    def request(self, kind: int, value: int = 0, first: int = 0, count: int = 0,
+                call: Call | None = None) -> None:
+        """Sends a request and waits for its reply."""
         self.number += 1
-        if kind == CALL:
-            self.call_number = self.number
+        number = self.number
+        if call is not None:
+            call.number = number
         self.is_waiting = True
-        self.send(REQUEST.pack(kind, value, first, count, self.number))
-        seconds = self.await_reply(self.number)
+        try:
+            self.socket.send(REQUEST.pack(kind, value, first, count, number))
+        except OSError:
+            self.fail()
+        while True:
+            refused, answered, text = self.receive()
+            if answered == number:
+                break
         self.is_waiting = False
-        return seconds
+        if refused:
+            raise ProgramError(f"{self.name}: {text}")
 
     def drain(self) -> None:
-        """Reads the replies to requests whose wait was interrupted."""
+        """Reads the replies that are left, and runs the calls that have none."""
+        self.take_reply()
         if self.is_waiting:
             self.request(SYNC)
+        while self.calls:
+            call = self.calls[0]
+            for given, array in call.inputs:
+                numpy.copyto(self.view(given), array)
+            try:
+                self.request(CALL, call=call)
+            except ProgramError:
+                # An earlier call's refusal is not this one's.
+                if self.failure or not self.calls:
+                    raise
 
-    def await_reply(self, number: int) -> float:
-        while True:
-            kind, refused, answered, seconds, text = self.receive()
-            if kind == CALL and not refused and answered == self.call_number:
+    def receive(self) -> tuple[bool, int, str]:
+        """Reads a reply: whether it refuses, its number and its text."""
+        self.buffer[:REPLY.size] = bytes(REPLY.size)
+        try:
+            size = self.socket.recv_into(self.buffer)
+        except OSError:
+            size = 0
+        if size < REPLY.size:
+            self.fail()
+        refused, number = self.take_reply()
+        return refused, number, self.buffer[REPLY.size:size].decode(errors="replace")
+
+    def take_reply(self) -> tuple[bool, int]:
+        """Ends the call that the last reply is of. The reply is in the buffer even if an interrupt
+        came right after it."""
+        _, refused, number, seconds, _ = REPLY.unpack_from(self.buffer)
+        for call in [call for call in self.calls if number and call.number == number]:
+            self.calls.remove(call)
+            if not refused:
                 self.steps, self.seconds = self.steps + 1, seconds
-            if answered != number:
-                continue
-            if refused:
-                self.is_waiting = False
-                raise ProgramError(f"{self.name}: {text}")
-            return seconds
-
-    def send(self, message: bytes) -> None:
-        try:
-            self.socket.send(message)
-        except OSError:
-            self.fail()
-
-    def receive(self) -> tuple[int, int, int, float, str]:
-        try:
-            message = self.socket.recv(REPLY_BYTES)
-        except OSError:
-            message = b""
-        if len(message) < REPLY.size:
-            self.fail()
-        kind, refused, number, seconds, _ = REPLY.unpack_from(message)
-        return kind, refused, number, seconds, message[REPLY.size:].decode(errors="replace")
+        return bool(refused), number
 
     def fail(self) -> NoReturn:
         """Reads why the program ended, and raises it from now on."""

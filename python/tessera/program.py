@@ -12,11 +12,11 @@ import numpy
 
 from . import weights
 from .arrays import Array, convert, convert_input, describe, read_array, type_of
-from .client import CALL, Client
+from .client import Call, Client
 from .compiler import MANIFEST, REPORT, Compiled
 from .errors import ProgramError
 from .manifest import Manifest, Value, read_manifest
-from .source import Model
+from .source import Model, Result
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,13 @@ class StepResult:
     skipped: Any
 
 
+def copy_result(array: Array, result: Optional[Result]) -> Array:
+    """A copy of a result in the type and shape that the model gives it."""
+    element, shape = (result.element, result.shape) if result else \
+        (array.element, array.values.shape)
+    return Array(numpy.array(convert(array, element)).reshape(shape), element)
+
+
 class Program:
     """A program and its ranks, which tessera.compile starts. `with` closes it."""
 
@@ -43,7 +50,8 @@ class Program:
         self._model, self._compiled, self._is_training = model, compiled, is_training
         self._manifest: Manifest = read_manifest(compiled.read(MANIFEST))
         self._tensors = weights.find_tensors(self._manifest)
-        self._client = Client(compiled.program, self._manifest, arguments)
+        self._client = Client(compiled.program, self._manifest, is_training,
+                              arguments)
 
     # Calls.
 
@@ -82,21 +90,20 @@ class Program:
         return found
 
     def _run(self, inputs: Sequence[tuple[Value, Any]]) -> dict[str, Any]:
-        types = {result.name: result for result in self._model.results}
+        types = {} if self._is_training else \
+            {result.name: result for result in self._model.results}
         results: dict[str, Any] = {}
-        with self._client.using():
-            for value, array in inputs:
-                numpy.copyto(self._client.view(value), array)
-            self._client.request(CALL)
-            for value in self._manifest.results:
-                if value.offset < 0:
-                    continue
-                array = Array(self._client.view(value), value.element)
-                result = None if self._is_training else types.get(value.name)
-                element, shape = (result.element, result.shape) if result else \
-                    (value.element, value.shape)
-                copy = numpy.array(convert(array, element)).reshape(shape)
-                results[value.name] = self._model.give(Array(copy, element))
+        call = Call(inputs)
+        try:
+            with self._client.using(call):
+                for value in self._manifest.results:
+                    if value.offset >= 0:
+                        array = Array(self._client.view(value), value.element)
+                        results[value.name] = self._model.give(
+                            copy_result(array, types.get(value.name)))
+        except BaseException:
+            call.keep()
+            raise
         return results
 
     # Parameters and state.
@@ -249,7 +256,7 @@ class Program:
 
     @property
     def steps(self) -> int:
-        """The number of calls whose step has run, an interrupted one's too once another call has
+        """The number of calls whose step has run, an interrupted one's too once the next call has
         begun."""
         return self._client.steps
 

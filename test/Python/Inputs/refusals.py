@@ -139,10 +139,10 @@ def refuse_users():
         inside, outside = threading.Event(), threading.Event()
 
         class Slow:
-            def copy(self, *given):
+            def copy(self, *given, **named):
                 inside.set()
                 outside.wait()
-                return request(*given)
+                return request(*given, **named)
         request = program._client.request
         program._client.request = Slow().copy
         thread = threading.Thread(target=lambda: program(IDS))
