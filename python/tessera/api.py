@@ -70,7 +70,10 @@ def compile(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, 
 def with_loss(model: Any, fn: Callable[..., Any]) -> Any:
     """A model that returns fn(result of `model`, labels). Its argument `labels` comes by this name,
     or last by position; all others are those of `model`."""
-    if is_torch(model):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.export.ExportedProgram):
+        model = model.module()
+    if torch is not None and isinstance(model, torch.nn.Module):
         from .torch_model import WithLoss
         return WithLoss(model, fn)
 
@@ -78,11 +81,6 @@ def with_loss(model: Any, fn: Callable[..., Any]) -> Any:
         return fn(model(*args[:-1]), args[-1])
     with_labels.__name__ = getattr(model, "__name__", type(model).__name__)
     return with_labels
-
-
-def is_torch(model: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def read_model(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Model:

@@ -3,6 +3,7 @@ bf16: its elements are the 16 bits as integers."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy
@@ -45,7 +46,8 @@ def type_of(element: str) -> numpy.dtype[Any]:
 def read_array(name: str, given: Any) -> Array:
     """An array of torch, JAX, NumPy or another library with __dlpack__; no copy on the processor.
     """
-    if type(given).__module__.partition(".")[0] == "torch" or hasattr(given, "requires_grad"):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(given, torch.Tensor):
         return read_tensor(name, given)
     try:
         if hasattr(given, "__array__"):
@@ -69,7 +71,9 @@ def read_tensor(name: str, tensor: Any) -> Array:
         raise ProgramError(f"{name}: expects floats or integers but got {word}")
     if tensor.is_meta:
         raise ProgramError(f"{name}: expects values but got a tensor on meta")
-    tensor = tensor.detach().resolve_conj().resolve_neg().cpu()
+    if str(tensor.layout) != "torch.strided":
+        raise ProgramError(f"{name}: expects a dense tensor but got one of {tensor.layout}")
+    tensor = tensor.detach().resolve_neg().cpu()
     if word != "bfloat16":
         return Array(tensor.numpy(), NAMES[word])
     import torch

@@ -35,7 +35,7 @@ class Value:
     of: Optional[str]
     donate: Optional[int]
     source: Source
-    # Where the shared memory has an input or a result.
+    # The offset of an input or a result in the shared memory, or -1.
     offset: int = -1
 
     @property
