@@ -58,13 +58,7 @@ def compile(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, 
     compiled = compile_graph(source.text, program, write_options(IMPORT, options), arguments,
                              check)
     source.take_graph(compiled.graph.read_text())
-    made = Program(source, compiled, train is not None, run)
-    try:
-        made._take_weights(are_read=weights is not None)
-    except BaseException:
-        made.close()
-        raise
-    return made
+    return Program(source, compiled, train is not None, weights is not None, run)
 
 
 def with_loss(model: Any, fn: Callable[..., Any]) -> Any:

@@ -14,7 +14,7 @@ from . import weights
 from .arrays import Array, convert, convert_input, describe, read_array, type_of
 from .client import Call, Client
 from .compiler import MANIFEST, REPORT, Compiled
-from .errors import ProgramError
+from .errors import CompileError, ProgramError
 from .manifest import Manifest, Value, read_manifest
 from .source import Model, Result
 
@@ -46,12 +46,23 @@ class Program:
     """A program and its ranks, which tessera.compile starts. `with` closes it."""
 
     def __init__(self, model: Model, compiled: Compiled, is_training: bool,
-                 arguments: Sequence[str]) -> None:
+                 reads_weights: bool, arguments: Sequence[str]) -> None:
         self._model, self._compiled, self._is_training = model, compiled, is_training
         self._manifest: Manifest = read_manifest(compiled.read(MANIFEST))
         self._tensors = weights.find_tensors(self._manifest)
-        self._client = Client(compiled.program, self._manifest, is_training,
-                              arguments)
+        for name in self._tensors:
+            if not reads_weights and not model.has_values(name):
+                raise CompileError(f"{name}: expects values, or weights=PATH, but got a parameter "
+                                   "without values")
+        self._client = Client(compiled.program, self._manifest, is_training, arguments)
+        try:
+            if not reads_weights:
+                self._load_weights()
+        except BaseException:
+            self.close()
+            raise
+        # From now on the program has them, and Python does not.
+        model.release([name for name, tensor in self._tensors.items() if tensor.is_whole])
 
     # Calls.
 
@@ -133,8 +144,8 @@ class Program:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Sets the parameters, and their master copies, to those of a state dict. Nothing is
-        changed if a tensor is missing, is not of the model or has another shape, or a buffer has other
-        values than those that were compiled."""
+        changed if a tensor is missing, is not of the model or has another shape, or a buffer has
+        other values than the compiled ones."""
         names, others = self._model.state_names(), self._model.other_state()
         try:
             weights.check_names("load_state_dict", {**names, **others},
@@ -216,19 +227,10 @@ class Program:
             for value in self._manifest.kept:
                 weights.transfer(self._client, value, arrays[value.name], 0, True)
 
-    def _take_weights(self, are_read: bool) -> None:
-        """Sets the parameters to the model's own unless the ranks read them. From then on only the
-        program has them."""
-        if not are_read:
-            self._load_weights()
-        self._model.release([name for name, tensor in self._tensors.items() if tensor.is_whole])
-
     def _load_weights(self) -> None:
+        """Sets the parameters to the model's own."""
         with self._client.using():
             for name, tensor in self._tensors.items():
-                if not self._model.has_values(name):
-                    raise ProgramError(f"{name}: expects values, or weights=PATH, but got a "
-                                       "parameter without values")
                 weights.set_tensor(self._client, tensor,
                                    read_array(name, self._model.weights[name]))
 

@@ -1,6 +1,6 @@
 """Calls a program 1,000 times: python many_calls.py FOLDER. Each result has the bits of a run of
-the executable on the same inputs, results of earlier calls stay as they were, and the memory of Python
-and of the ranks does not grow from call 100 on."""
+the executable on the same inputs, results of earlier calls stay as they were, and the memory of
+Python and of the ranks does not grow from call 100 on."""
 
 import pathlib
 import subprocess

@@ -71,7 +71,7 @@ def compare_exported():
     print("nano: a program of torch.export and bf16 agree")
 
 
-def compare_jax():
+def compare_jax(folder):
     import jax
     import jax.numpy as jnp
     import numpy
@@ -96,6 +96,11 @@ def compare_jax():
             assert ours.dtype == theirs.dtype
             check("jax", ours, numpy.array(theirs))
         jax.tree.map(numpy.testing.assert_array_equal, program.parameters(), parameters)
+        program.save_weights(folder / "jax.safetensors")
+    shapes = jax.eval_shape(lambda: parameters)
+    with tessera.compile(model, (shapes, ids, scale), inputs="scale",
+                         weights=folder / "jax.safetensors", **MESH) as program:
+        assert (program(ids, scale)["logits"] == found["logits"]).all()
     print("jax: a pytree of NumPy's arrays agrees")
 
 
@@ -105,7 +110,7 @@ def main(folder):
     compare_tuple()
     compare_files(folder)
     compare_exported()
-    compare_jax()
+    compare_jax(folder)
 
 
 main(pathlib.Path(sys.argv[1]))
