@@ -15,7 +15,7 @@ from .mesh import Mesh, write_mesh
 from .optimizers import Optimizer
 from .options import COMPILE, IMPORT, Options
 from .program import Program
-from .source import Model, check_loss
+from .source import Model, check_inputs, check_loss
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -53,6 +53,7 @@ def compile(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, 
     program = name or re.sub(r"\W+", "_", source.name) or "program"
 
     def check(graph: str) -> None:
+        check_inputs(graph, options.get("inputs"))
         if train is not None:
             check_loss(graph, source.name)
     compiled = compile_graph(source.text, program, write_options(IMPORT, options), arguments,

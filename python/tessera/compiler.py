@@ -117,7 +117,7 @@ def run_tool(command: Sequence[str], kind: type[Error], text: str = "") -> str:
                 warnings.warn(line, stacklevel=5)
         return done.stdout
     # Positions in a graph of the cache are nothing to a user.
-    errors = [re.sub(r"^(tessera \w+|/.*\.mlir(:\d+:\d+)?): error: ", "", line)
+    errors = [re.sub(r"^((tessera \w+|/.*\.mlir(:\d+:\d+)?): )?error: ", "", line)
               for line in lines if "error: " in line]
     reason = errors[0] if errors else lines[-1] if lines else ""
     if done.returncode < 0:

@@ -112,6 +112,15 @@ def check_loss(graph: str, name: str) -> None:
                            "returns none; tessera.with_loss(model, fn) adds one")
 
 
+def check_inputs(graph: str, names: Optional[str]) -> None:
+    """Fails for a name of the option `inputs` that is no input of an imported graph."""
+    found = re.findall(r'nn\.input = "([^"]*)"', graph)
+    for name in names.split(",") if names else []:
+        if name not in found:
+            raise CompileError(f"inputs: expects an argument of the graph, as "
+                               f"{', '.join(found) or 'none'}, but got {name!r}")
+
+
 def name_parameters(function: Callable[..., Any]) -> list[str]:
     """The names of a function's parameters that arguments by position have."""
     try:

@@ -95,6 +95,8 @@ def refuse_options():
     refuse("tensor", lambda: tessera.compile(
         tessera.with_loss(Net(), lambda y, labels: (y - labels).square().mean()), (X, X),
         train=tessera.AdamW(groups="linaer.*:lr=2")))
+    refuse("input", lambda: compile_net(inputs="y"))
+    refuse("dims", lambda: compile_net(dims="y=batch"))
     refuse("optimizer", lambda: compile_net(train="adamw"))
     refuse("nameless mesh", lambda: compile_net(mesh=Mesh(None, (2, 2))))
     refuse("sizes of mesh", lambda: compile_net(mesh=Mesh(("dp", "tp"), (2, 2)), ranks=8))

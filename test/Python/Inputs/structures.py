@@ -7,6 +7,7 @@ import sys
 import tessera
 import torch
 from models import (BATCH, SEQ, VOCAB, WIDTH, check, draw_ids, make_gpt2, make_llama, make_nano)
+from tessera import weights
 
 MESH = {"mesh": {"dp": 2, "tp": 2}, "strategy": "dp,tp"}
 
@@ -59,6 +60,23 @@ def compare_files(folder):
     print("nano: parameters on meta, of a file, have the same results")
 
 
+def compare_windows():
+    """Parameters in windows of few elements, which end within rows."""
+    model, ids = make_gpt2(), draw_ids(1)
+    whole, converted = weights.WINDOW_BYTES, weights.CONVERTED
+    weights.WINDOW_BYTES, weights.CONVERTED = 100, 7
+    with torch.no_grad():
+        expected = model(ids).logits
+    with tessera.compile(model, (ids,), **MESH) as program:
+        check("windows", program(ids).logits, expected)
+        assert all(map(torch.equal, program.state_dict().values(), model.state_dict().values()))
+        program.load_state_dict({name: value.double() for name, value in
+                                 model.state_dict().items()})
+        check("converted", program(ids).logits, expected)
+    weights.WINDOW_BYTES, weights.CONVERTED = whole, converted
+    print("gpt2: windows of few elements have all of them")
+
+
 def compare_exported():
     model, ids = make_nano(), draw_ids(1)
     with tessera.compile(torch.export.export(model, (ids,)), **MESH) as program:
@@ -109,6 +127,7 @@ def main(folder):
     compare_outputs("llama", make_llama())
     compare_tuple()
     compare_files(folder)
+    compare_windows()
     compare_exported()
     compare_jax(folder)
 
