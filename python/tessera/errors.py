@@ -24,6 +24,11 @@ class ProgramError(Error):
     """A program that cannot start or has ended, or arguments that it does not take."""
 
 
+class ShardingsError(Error):
+    """Shardings that cannot be read, or that a model or a framework cannot take; the text names
+    the file and the tensor or module in one line."""
+
+
 def first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
