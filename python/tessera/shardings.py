@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 KIND = "shardings"
 VERSION = 1
+# The fields of a plan that a file may have, as lib/ShardingFile lists them.
+NUMBERS = {"zero": 0, "cp": 1, "ep": 1, "pp": 1, "vpp": 1, "micro-batches": 1}
+FIELDS = [*NUMBERS, "zero2-reduce", "sp", "cp-method", "etp", "moe-room", "schedule",
+          "stage-layers"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,24 +63,14 @@ class ModuleSharding:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """What a plan says besides shardings of tensors: ZeRO's stage, sequence parallelism, context
-    parallelism, pipeline stages and micro-batches."""
-    zero: int = 0
-    sp: bool = False
-    cp: int = 1
-    pp: int = 1
-    micro_batches: int = 1
-
-
-@dataclasses.dataclass(frozen=True)
 class Shardings:
     """Shardings of a model over a mesh. Names of tensors are those of weight files: torch's names
     in a state_dict, or JAX's pytree paths as `blocks.0.w`."""
     # Axes and their sizes, the outermost first.
     mesh: Mapping[str, int]
     tensors: Mapping[str, TensorSharding]
-    plan: Plan = Plan()
+    # The fields of a plan that decide a layout, and those of the strategy: zero, sp, cp, pp, ...
+    plan: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     modules: Mapping[str, ModuleSharding] = dataclasses.field(default_factory=dict)
     inputs: Mapping[str, Layout] = dataclasses.field(default_factory=dict)
     # The file, named in errors.
@@ -122,6 +116,18 @@ class Shardings:
         body = ",\n".join(arguments)
         return (f"module @shardings {{\n  sdy.mesh @mesh = <[{sizes}]>\n"
                 f"  func.func @tensors(\n{body}\n  ) {{\n    return\n  }}\n}}\n")
+
+    @property
+    def zero(self) -> int:
+        """ZeRO's stage: 0 shards nothing, 1 the optimizer's state, 2 gradients, 3 parameters."""
+        return int(self.plan.get("zero", 0))
+
+    def check_plan(self, field: str, what: str, target: str) -> None:
+        """Fails if the plan has a kind of parallelism that a target does not have."""
+        value = self.plan.get(field, False)
+        if value not in (False, 1) or value is True:
+            self.fail(f"plan.{field}", f"{target} expects a strategy without {field} ({what}) but "
+                      f"got {json.dumps(value)}")
 
     def axes_of(self, name: str, target: str) -> Layout:
         """The axes of a tensor. Fails for one with views, which the target cannot say."""
@@ -229,7 +235,8 @@ class Reader:
         if self.integer(document.get("version"), "version", 1) != VERSION:
             self.fail("version", str(VERSION), document["version"])
         self.check_keys(document, "", ("mesh", "tensors"), ("tessera", "version", "plan",
-                                                            "modules", "inputs"))
+                                                            "strategy", "modules", "inputs",
+                                                            "decisions"))
         self.mesh = self.read_mesh(document["mesh"])
         entries = {path: self.dictionary(document.get(path, {}), path)
                    for path in ("tensors", "modules", "inputs", "plan")}
@@ -237,7 +244,7 @@ class Reader:
             mesh=self.mesh,
             tensors={name: self.read_tensor(entry, f"tensors.{name}")
                      for name, entry in entries["tensors"].items()},
-            plan=self.read_plan(entries["plan"]),
+            plan=self.read_plan(entries["plan"], document.get("strategy", "")),
             modules={name: self.read_module(entry, f"modules.{name}")
                      for name, entry in entries["modules"].items()},
             inputs={name: self.read_input(entry, f"inputs.{name}")
@@ -252,26 +259,33 @@ class Reader:
             self.integer(size, f"mesh.{name}", 1)
         return mesh
 
-    def read_plan(self, entry: dict[str, Any]) -> Plan:
-        self.check_keys(entry, "plan", (), [field.name for field in dataclasses.fields(Plan)])
-        sp = entry.get("sp", False)
-        if not isinstance(sp, bool):
-            self.fail("plan.sp", "true or false", sp)
-        numbers = {key: self.integer(entry[key], f"plan.{key}", 0 if key == "zero" else 1)
-                   for key in ("zero", "cp", "pp", "micro_batches") if key in entry}
-        if numbers.get("zero", 0) > 3:
-            self.fail("plan.zero", "0 to 3", numbers["zero"])
-        return Plan(sp=sp, **numbers)
+    def read_plan(self, entry: dict[str, Any], strategy: Any) -> dict[str, Any]:
+        self.check_keys(entry, "plan", (), FIELDS)
+        for key, least in NUMBERS.items():
+            self.integer(entry.get(key, least), f"plan.{key}", least)
+        if entry.get("zero", 0) > 3:
+            self.fail("plan.zero", "0 to 3", entry["zero"])
+        if not isinstance(entry.get("sp", False), bool):
+            self.fail("plan.sp", "true or false", entry["sp"])
+        if not isinstance(strategy, str):
+            self.fail("strategy", "a text", strategy)
+        found: dict[str, Any] = {}
+        for item in filter(None, strategy.split(",")):
+            name, _, value = re.sub("@[^=]*", "", item).partition("=")
+            if name in ("zero", "sp", "cp", "ep", "pp"):
+                found[name] = int(value) if value.isdigit() else True
+        return {**found, **entry}
 
     def read_tensor(self, value: Any, path: str) -> TensorSharding:
         entry = self.dictionary(value, path)
-        self.check_keys(entry, path, ("shape",), ("axes", "views"))
+        self.check_keys(entry, path, ("shape",), ("axes", "views", "propagated"))
         sizes = self.array(entry["shape"], f"{path}.shape")
         shape = tuple(self.integer(size, f"{path}.shape", 0) for size in sizes)
         if ("axes" in entry) == ("views" in entry):
             self.fail(path, "either axes or views", sorted(entry))
         if "views" in entry:
-            self.array(entry["views"], f"{path}.views")
+            for view in self.array(entry["views"], f"{path}.views"):
+                self.layout(self.dictionary(view, f"{path}.views").get("axes"), f"{path}.views.axes")
             return TensorSharding(shape, None)
         axes = self.layout(entry["axes"], f"{path}.axes")
         if len(axes) != len(shape):
@@ -289,7 +303,7 @@ class Reader:
 
     def read_input(self, value: Any, path: str) -> Layout:
         entry = self.dictionary(value, path)
-        self.check_keys(entry, path, ("axes",), ("shape",))
+        self.check_keys(entry, path, ("axes",), ("shape", "propagated"))
         return self.layout(entry["axes"], f"{path}.axes")
 
     def layout(self, value: Any, path: str) -> Layout:

@@ -33,9 +33,7 @@ def find_name(shardings: Shardings, leaf: str) -> str:
 def convert(shardings: Shardings, params: Any, devices: Sequence[Any] | None) -> Any:
     """The NamedShardings of a pytree."""
     import jax
-    if shardings.plan.pp > 1:
-        shardings.fail("plan.pp", "JAX expects a strategy without pp but got "
-                       f"{shardings.plan.pp} pipeline stages")
+    shardings.check_plan("pp", "pipeline stages", "JAX")
     leaves, tree = jax.tree_util.tree_flatten_with_path(params)
     used: list[str] = []
     for path, leaf in leaves:

@@ -59,7 +59,7 @@ def apply(shardings: Shardings, model: nn.Module, device_mesh: DeviceMesh) -> No
         check_region(shardings, model, region)
         for layer in [*region.columns, region.row]:
             layer.is_paired = True
-    replicate = find_replicate(shardings) if batch and shardings.plan.zero == 0 else None
+    replicate = find_replicate(shardings) if batch and shardings.zero == 0 else None
     ties = find_ties(model)
     for layer in layers:
         shard_layer(layer, device_mesh)
@@ -67,7 +67,7 @@ def apply(shardings: Shardings, model: nn.Module, device_mesh: DeviceMesh) -> No
         for module, name in others:
             module.register_parameter(name, owner.get_parameter(key))
     if batch:
-        shard_batch(model, submesh(device_mesh, batch), shardings.plan.zero, replicate)
+        shard_batch(model, submesh(device_mesh, batch), shardings.zero, replicate)
 
 
 # The mesh and the plan.
@@ -119,19 +119,12 @@ def find_batch(shardings: Shardings) -> Names:
 
 
 def check_plan(shardings: Shardings, batch: Names) -> None:
-    plan = shardings.plan
-    if plan.zero == 1 and batch:
+    if shardings.zero == 1 and batch:
         shardings.fail("plan.zero", "torch shards parameters (3), gradients (2) or nothing (0) but "
                        "got 1")
-    if plan.sp:
-        shardings.fail("plan.sp", "sequence parallelism is not applied to torch modules; expects a "
-                       "strategy without sp")
-    if plan.cp > 1:
-        shardings.fail("plan.cp", "context parallelism is not applied to torch modules; expects a "
-                       "strategy without cp")
-    if plan.pp > 1:
-        shardings.fail("plan.pp", "pipeline stages are not applied to torch modules; expects a "
-                       "strategy without pp")
+    for field, what in (("sp", "sequence parallelism"), ("cp", "context parallelism"),
+                        ("pp", "pipeline stages"), ("ep", "expert parallelism")):
+        shardings.check_plan(field, what, "torch")
 
 
 def find_replicate(shardings: Shardings) -> Any:
@@ -183,9 +176,9 @@ def find_axes(shardings: Shardings, name: str, batch: Names) -> list[Names]:
     path = f"tensors.{name}"
     dims = [whole_names(shardings, path, axes) for axes in shardings.axes_of(name, "torch")]
     for axis in (axis for dim in dims for axis in dim):
-        if axis in batch and shardings.plan.zero != 3:
+        if axis in batch and shardings.zero != 3:
             shardings.fail(path, f"torch shards parameters over axes of the batch ({axis}) with "
-                           f"zero=3 alone but got zero={shardings.plan.zero}")
+                           f"zero=3 alone but got zero={shardings.zero}")
     return [tuple(axis for axis in dim if axis not in batch) for dim in dims]
 
 
