@@ -147,14 +147,14 @@ class Shardings:
         known = list(known)
         for name in names:
             if name not in known:
-                self.fail(f"{path}.{name}", f"expects a name of {owner}{nearest(name, known)}")
+                self.fail(f"{path}.{name}", f"expects the name of {owner}{nearest(name, known)}")
 
-    def check_shape(self, name: str, shape: Sequence[int], owner: str) -> None:
+    def check_shape(self, name: str, shape: Sequence[int]) -> None:
         """Fails if a tensor of the model has another shape than in the file."""
-        expected = list(self.tensors[name].shape)
-        if expected != list(shape):
-            self.fail(f"tensors.{name}.shape", f"expects {owner}'s shape {list(shape)} but got "
-                      f"{expected}")
+        got = list(self.tensors[name].shape)
+        if got != list(shape):
+            self.fail(f"tensors.{name}.shape", f"expects {list(shape)}, as in the model, but got "
+                      f"{got}")
 
 
 def load_shardings(path: str | os.PathLike[str]) -> Shardings:
@@ -189,9 +189,9 @@ def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Advice to take the known name that is most like another one."""
+    """The known name that is most like another one, for an error."""
     found = difflib.get_close_matches(name, known, 1, 0)
-    return f"; the nearest is {found[0]}" if found else ""
+    return f" (nearest: {found[0]})" if found else ""
 
 
 def quote(name: str) -> str:
@@ -221,19 +221,17 @@ class Reader:
         self.mesh: dict[str, int] = {}
 
     def fail(self, path: str, expected: str, got: Any) -> NoReturn:
+        shown = json.dumps(got)
+        shown = shown if len(shown) <= 60 else shown[:57] + "..."
         place = f"{path}: " if path else ""
-        shown = got if isinstance(got, str) and got.startswith("no ") else json.dumps(got)
-        if len(shown) > 60:
-            shown = shown[:57] + "..."
         raise ShardingsError(f"{self.file}: {place}expects {expected} but got {shown}")
 
     def read(self, document: Any) -> Shardings:
         if not isinstance(document, dict) or document.get("tessera") != KIND:
-            got = document.get("tessera", "no \"tessera\"") if isinstance(document, dict) \
-                else document
-            self.fail("tessera", f'"{KIND}"', got)
-        if self.integer(document.get("version"), "version", 1) != VERSION:
-            self.fail("version", str(VERSION), document["version"])
+            self.fail("tessera", f'"{KIND}"',
+                      document.get("tessera") if isinstance(document, dict) else document)
+        if document.get("version") != VERSION or document["version"] is True:
+            self.fail("version", str(VERSION), document.get("version"))
         self.check_keys(document, "", ("mesh", "tensors"), ("tessera", "version", "plan",
                                                             "strategy", "modules", "inputs",
                                                             "decisions"))
@@ -282,7 +280,7 @@ class Reader:
         sizes = self.array(entry["shape"], f"{path}.shape")
         shape = tuple(self.integer(size, f"{path}.shape", 0) for size in sizes)
         if ("axes" in entry) == ("views" in entry):
-            self.fail(path, "either axes or views", sorted(entry))
+            self.fail(path, "either axes or views", list(entry))
         if "views" in entry:
             for view in self.array(entry["views"], f"{path}.views"):
                 self.layout(self.dictionary(view, f"{path}.views").get("axes"), f"{path}.views.axes")
@@ -290,7 +288,7 @@ class Reader:
         axes = self.layout(entry["axes"], f"{path}.axes")
         if len(axes) != len(shape):
             self.fail(f"{path}.axes", f"{len(shape)} lists, one for each dimension of "
-                      f"{list(shape)},", entry["axes"])
+                      f"{list(shape)}", entry["axes"])
         return TensorSharding(shape, axes)
 
     def read_module(self, value: Any, path: str) -> ModuleSharding:
@@ -314,7 +312,7 @@ class Reader:
             others = parts.setdefault(axis.name, [])
             if any(axis.before < other.before * other.size and
                    other.before < axis.before * axis.size for other in others):
-                self.fail(path, f"each axis once, as {axis}", value)
+                self.fail(path, "each axis once", value)
             others.append(axis)
         return found
 
@@ -325,11 +323,10 @@ class Reader:
         found = re.fullmatch(r"([^:]+)(?::\((\d{1,9})\)(\d{1,9}))?", text) \
             if isinstance(text, str) else None
         if not found:
-            self.fail(path, "an axis, as tp or tp:(1)2,", text)
+            self.fail(path, "an axis, as tp or tp:(1)2", text)
         name = found.group(1)
         if name not in self.mesh:
-            self.fail(path, f"an axis of the mesh ({', '.join(self.mesh)})"
-                      f"{nearest(name, list(self.mesh))},", name)
+            self.fail(path, f"an axis of the mesh ({', '.join(self.mesh)})", name)
         whole = self.mesh[name]
         if found.group(2) is None:
             return Axis(name, 1, whole, True)
@@ -343,10 +340,10 @@ class Reader:
         known = [*required, *allowed]
         for key in required:
             if key not in entry:
-                self.fail(path, f'a key "{key}"', sorted(entry))
+                self.fail(path, f'a key "{key}"', list(entry))
         for key in entry:
             if key not in known:
-                self.fail(path, f"keys {', '.join(known)}{nearest(key, known)},", key)
+                self.fail(path, f"a known key{nearest(key, known)}", key)
 
     def dictionary(self, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):

@@ -25,7 +25,7 @@ def find_name(shardings: Shardings, leaf: str) -> str:
                        f'another; give to_jax a dict of the arguments, {{"'
                        f'{found[0].partition(".")[0]}": ...}}')
     if not found:
-        shardings.fail("tensors", f"expects the parameter {leaf}"
+        shardings.fail("tensors", f"expects {leaf}, which the parameters have"
                        f"{nearest(leaf, list(shardings.tensors))}")
     return found[0]
 
@@ -42,7 +42,7 @@ def convert(shardings: Shardings, params: Any, devices: Sequence[Any] | None) ->
             shardings.fail("tensors", f"expects a pytree of arrays but {text} is a "
                            f"{type(leaf).__name__}")
         used.append(find_name(shardings, text))
-        shardings.check_shape(used[-1], leaf.shape, f"{text} of the parameters")
+        shardings.check_shape(used[-1], leaf.shape)
         check_divides(shardings, used[-1])
     shardings.check_names("tensors", shardings.tensors, used, "a leaf of the parameters")
     mesh, cuts = make_mesh(shardings, devices)

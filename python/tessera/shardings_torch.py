@@ -152,7 +152,7 @@ def find_names(shardings: Shardings, model: nn.Module) -> dict[str, str]:
     known = tensors_of(model)
     shardings.check_names("tensors", shardings.tensors, known, "a parameter of the model")
     for name in shardings.tensors:
-        shardings.check_shape(name, known[name].shape, f"{name} of the model")
+        shardings.check_shape(name, known[name].shape)
     groups: dict[int, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         groups.setdefault(id(parameter), []).append(name)
@@ -160,7 +160,7 @@ def find_names(shardings: Shardings, model: nn.Module) -> dict[str, str]:
     for names in groups.values():
         listed = [name for name in names if name in shardings.tensors]
         if not listed:
-            shardings.fail("tensors", f"expects the model's parameter {names[0]}"
+            shardings.fail("tensors", f"expects {names[0]}, which the model has"
                            f"{nearest(names[0], list(shardings.tensors))}")
         for other in listed[1:]:
             if shardings.tensors[other] != shardings.tensors[listed[0]]:
@@ -231,20 +231,12 @@ def make_layer(shardings: Shardings, owner: str, module: nn.Module, own: Mapping
         shardings.fail(path, "torch expects one sharded dimension of a weight but got "
                        f"{shown(shardings.axes_of(own['weight'], 'torch'))}")
     layer = Layer(owner, module, sharded[0], dims[sharded[0]])
-    size, shards = module.weight.shape[layer.dim], count_devices(shardings, layer.axes)
-    if size % shards:
-        shardings.fail(path, f"torch expects a dimension that {', '.join(layer.axes)} ({shards} "
-                       f"devices) divides but got {size}")
     if "bias" in own:
         expected = [layer.axes if layer.is_column else ()]
         if axes[own["bias"]] != expected:
             shardings.fail(f"tensors.{own['bias']}", f"expects the axes of {own['weight']}'s "
                            f"result, [{', '.join(expected[0])}], but got "
                            f"[{', '.join(axes[own['bias']][0])}]")
-    if isinstance(module, nn.Embedding) and layer.dim == 0 and module.padding_idx is not None:
-        shardings.fail(path, "torch drops other rows' gradients of an embedding with a padding_idx "
-                       f"that is sharded on its rows; {owner} has padding_idx="
-                       f"{module.padding_idx}")
     return layer
 
 
@@ -333,8 +325,8 @@ def check_region(shardings: Shardings, model: nn.Module, region: Region) -> None
                 shardings.fail(f"tensors.{join(name, key)}", "torch expects a parameter sharded as "
                                f"{first.name}.weight, whose shards of the result it meets before "
                                f"{row.name}, but got {shown_tensor(shardings, join(name, key))}")
-    for column in region.columns:
-        check_heads(shardings, model, column)
+    for layer in [*region.columns, row]:
+        check_division(shardings, model, layer)
 
 
 def is_sharded(shardings: Shardings, name: str) -> bool:
@@ -342,13 +334,18 @@ def is_sharded(shardings: Shardings, name: str) -> bool:
     return bool(tensor and tensor.axes and any(tensor.axes))
 
 
-def check_heads(shardings: Shardings, model: nn.Module, column: Layer) -> None:
-    """Fails if a device would have a part of a head, in modules that have their `head_dim`."""
-    size = getattr(model.get_submodule(column.name.rpartition(".")[0]), "head_dim", None)
-    rows = column.module.weight.shape[0] // count_devices(shardings, column.axes)
-    if isinstance(size, int) and size > 0 and rows % size:
-        shardings.fail(f"tensors.{column.name}.weight", f"torch expects whole heads of {size} on "
-                       f"each device but got {rows} rows, as of fewer heads than devices")
+def check_division(shardings: Shardings, model: nn.Module, layer: Layer) -> None:
+    """Fails if devices would have shards of different sizes between two layers, or parts of a head,
+    in modules that have their `head_dim`."""
+    path = f"tensors.{layer.name}.weight"
+    size, shards = layer.module.weight.shape[layer.dim], count_devices(shardings, layer.axes)
+    if size % shards:
+        shardings.fail(path, f"torch expects a dimension that {', '.join(layer.axes)} ({shards} "
+                       f"devices) divides but got {size}")
+    head = getattr(model.get_submodule(layer.name.rpartition(".")[0]), "head_dim", None)
+    if isinstance(head, int) and head > 0 and size // shards % head:
+        shardings.fail(path, f"torch expects whole heads of {head} on each device but got "
+                       f"{size // shards} of {size}, as of fewer heads than devices")
 
 
 # Changes.

@@ -6,7 +6,7 @@ import pathlib
 import torch
 import transformers
 
-STEPS, BATCH, SEQ, VOCAB = 5, 4, 12, 96
+STEPS, BATCH, SEQ, VOCAB = 5, 4, 12, 97
 
 
 def make_llama(heads=4, groups=2, **others):
@@ -37,7 +37,7 @@ class Flat(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.table = torch.nn.Embedding(VOCAB, 16)
+        self.table = torch.nn.Embedding(VOCAB, 16, padding_idx=1)
         self.norm1, self.norm2 = torch.nn.LayerNorm(16), torch.nn.LayerNorm(16)
         self.up, self.down = torch.nn.Linear(16, 32), torch.nn.Linear(32, 16)
         self.up2, self.down2 = torch.nn.Linear(16, 32), torch.nn.Linear(32, 16)

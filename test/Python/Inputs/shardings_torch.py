@@ -1,9 +1,8 @@
 """Trains models on 4 processes of gloo after apply_torch and on one: python shardings_torch.py
-FOLDER. Prints whether five losses agree, or the error."""
+FOLDER. Prints whether five losses agree."""
 
 import contextlib
 import os
-import pathlib
 import sys
 import warnings
 
@@ -17,11 +16,8 @@ import tessera
 RANKS, LARGEST = 4, 1e-5
 
 
-def meshes(zero=0):
-    return {"tp": ({"tp": 2}, {}), "dp,tp": ({"dp": 2, "tp": 2}, {"zero": zero}),
-            "dp": ({"dp": 4}, {"zero": zero})}
-
-
+MESHES = {"tp": {"tp": 2}, "dp,tp": {"dp": 2, "tp": 2}, "dp": {"dp": 4}}
+# Model, strategy, ZeRO's stage. The vocabulary of 97 is divided unevenly by tp.
 CASES = [("llama", "tp", 0), ("llama", "dp,tp", 0), ("llama", "dp,tp", 2), ("llama", "dp,tp", 3),
          ("llama", "dp", 0), ("llama", "dp", 2), ("llama", "dp", 3), ("tied", "dp,tp", 3),
          ("flat", "dp,tp", 2), ("gpt2", "dp", 0), ("gpt2", "dp", 2), ("gpt2", "dp", 3)]
@@ -42,26 +38,24 @@ def train(model, ids, ranks):
     return losses
 
 
-def compare(name, mesh, document, file, expected):
-    """Trains a model by a document; ranks beyond the mesh do nothing."""
-    sizes = tuple(mesh.values())
-    device_mesh = init_device_mesh("cpu", sizes if len(sizes) > 1 or sizes[0] == RANKS
-                                   else (RANKS // sizes[0], sizes[0]),
-                                   mesh_dim_names=tuple(mesh) if len(sizes) > 1 or
-                                   sizes[0] == RANKS else ("other", *mesh))
-    if len(device_mesh.mesh_dim_names) > len(mesh):
-        device_mesh = device_mesh["tp"]
-    model = models.make(name)
-    models.write(document, file)
-    try:
-        tessera.load_shardings(file).apply_torch(model, device_mesh)
-    except tessera.Error as error:
-        return str(error).replace(str(pathlib.Path(file).parent), "")
-    ids, shards = models.make_ids(), mesh.get("dp", 1)
+def make_mesh(mesh):
+    """A mesh of the first axes, or one of several alike."""
+    if len(mesh) == 2 or RANKS in mesh.values():
+        return init_device_mesh("cpu", tuple(mesh.values()), mesh_dim_names=tuple(mesh))
+    (name, size), = mesh.items()
+    return init_device_mesh("cpu", (RANKS // size, size), mesh_dim_names=("copies", name))[name]
+
+
+def compare(name, mesh, zero, file, expected):
+    """Trains a model by a document, and compares its losses."""
+    model, device_mesh = models.make(name), make_mesh(mesh)
+    models.write(models.describe(model, mesh, {"zero": zero}), file)
+    tessera.load_shardings(file).apply_torch(model, device_mesh)
     rank = device_mesh.get_local_rank("dp") if "dp" in mesh else 0
-    losses = train(model, ids.chunk(shards, dim=1)[rank], RANKS)
-    worst = max(abs(a - b) for a, b in zip(losses, expected))
-    return f"{len(losses)} losses agree" if worst < LARGEST else f"differ by {worst}: {losses}"
+    losses = train(model, models.make_ids().chunk(mesh.get("dp", 1), dim=1)[rank], RANKS)
+    if all(abs(a - b) < LARGEST for a, b in zip(losses, expected)):
+        return f"{len(losses)} losses agree"
+    return f"expects losses {expected} but got {losses}"
 
 
 def run(rank, folder):
@@ -72,9 +66,7 @@ def run(rank, folder):
     expected = {name: train(models.make(name), models.make_ids(), 1)
                 for name in dict.fromkeys(name for name, _, _ in CASES)}
     for name, strategy, zero in CASES:
-        mesh, plan = meshes(zero)[strategy]
-        document = models.describe(models.make(name), mesh, plan)
-        result = compare(name, mesh, document, f"{folder}/{rank}.json", expected[name])
+        result = compare(name, MESHES[strategy], zero, f"{folder}/{rank}.json", expected[name])
         if rank == 0:
             print(f"{name} {strategy} zero={zero}: {result}", flush=True)
     dist.barrier()
