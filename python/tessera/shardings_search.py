@@ -30,7 +30,7 @@ def find_shardings(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, An
     text = read_model(model, Examples(tuple(args), dict(kwargs or {})))
     with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
         graph, found = pathlib.Path(folder, "graph.mlir"), pathlib.Path(folder, "shardings.json")
-        run_tool(["import", "-", "-o", str(graph)], text, ImportFailure)
+        run_tool(["import", "-", "--locations", "-o", str(graph)], text, ImportFailure)
         run_tool(["compile", str(graph), "--mesh", axes, "--strategy", strategy,
                   *(["--cluster", cluster] if cluster else []), *options, "--shardings-out",
                   str(found), "--compile-to", "propagate"], "", ShardingsError)

@@ -56,7 +56,7 @@ def apply(shardings: Shardings, model: nn.Module, device_mesh: DeviceMesh) -> No
     layers = find_layers(shardings, model, batch)
     check_modules(shardings, model, layers, batch)
     for region in find_regions(shardings, model, layers):
-        check_region(shardings, model, region)
+        check_region(shardings, model, region, {layer.name for layer in layers})
         for layer in [*region.columns, region.row]:
             layer.is_paired = True
     replicate = find_replicate(shardings) if batch and shardings.zero == 0 else None
@@ -305,10 +305,12 @@ def is_kept(shardings: Shardings, region: Region) -> bool:
     return all(layout is None or bool(layout and layout[-1]) for layout in layouts)
 
 
-def check_region(shardings: Shardings, model: nn.Module, region: Region) -> None:
-    """Fails for a region whose code would see values that are sharded and parameters that are
-    not: their gradients would be partial sums. Such are a layer between the two, and any other
-    parameter next to them that is not of the size of whole values."""
+def check_region(shardings: Shardings, model: nn.Module, region: Region,
+                 sharded: set[str]) -> None:
+    """Fails if the code between the layers may compute with a parameter that is not sharded, such
+    as whole keys or a norm of heads: the parameter's gradient would be a partial sum. Those are
+    all parameters that are listed between the layers, and others next to them that by their sizes
+    do not belong to whole values."""
     row, first = region.row, region.columns[0]
     order = {name: i for i, (name, _) in enumerate(model.named_modules())}
     paired = {layer.name for layer in [*region.columns, row]}
@@ -317,21 +319,28 @@ def check_region(shardings: Shardings, model: nn.Module, region: Region) -> None
     for name, module in model.named_modules():
         if name in paired or not is_inside(name, region.owner):
             continue
-        is_between = order[first.name] < order[name] < order[row.name]
-        is_near = name in near or name.rpartition(".")[0] in near
-        for key, parameter in module.named_parameters(recurse=False):
-            is_other = is_near and not set(parameter.shape) <= whole
-            if is_between or (is_other and not is_sharded(shardings, join(name, key))):
-                shardings.fail(f"tensors.{join(name, key)}", "torch expects a parameter sharded as "
-                               f"{first.name}.weight, whose shards of the result it meets before "
-                               f"{row.name}, but got {shown_tensor(shardings, join(name, key))}")
+        own = [join(name, key) for key, _ in module.named_parameters(recurse=False)]
+        if not order[first.name] < order[name] < order[row.name]:
+            is_near = name in near or name.rpartition(".")[0] in near
+            is_later = order[name] > order[row.name]
+            if name in sharded or not is_near or takes_whole(module, whole, is_later):
+                continue
+        if own:
+            shardings.fail(f"tensors.{own[0]}", f"torch expects the axes of {first.name}.weight, "
+                           f"since the input of {row.name} is sharded, but got "
+                           f"{shown_tensor(shardings, own[0])}")
     for layer in [*region.columns, row]:
         check_division(shardings, model, layer)
 
 
-def is_sharded(shardings: Shardings, name: str) -> bool:
-    tensor = shardings.tensors.get(name)
-    return bool(tensor and tensor.axes and any(tensor.axes))
+def takes_whole(module: nn.Module, whole: set[int], is_later: bool) -> bool:
+    """True for a module that by its parameters computes with ids or with whole values: the input
+    of the column-parallel layers, or the result of the row-parallel one, as a head `is_later`."""
+    if isinstance(module, nn.Embedding):
+        return True
+    if is_later and isinstance(module, nn.Linear):
+        return module.in_features in whole
+    return all(set(parameter.shape) <= whole for parameter in module.parameters(recurse=False))
 
 
 def check_division(shardings: Shardings, model: nn.Module, layer: Layer) -> None:

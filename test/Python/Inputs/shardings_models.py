@@ -33,26 +33,35 @@ def make_qwen3():
 
 
 class Flat(torch.nn.Module):
-    """A block whose layers have one owner, and a head without a pair."""
+    """Blocks whose layers have one owner, a layer that is row-parallel alone, a table and a head.
+    """
 
-    def __init__(self):
+    def __init__(self, table="table", head="head"):
         super().__init__()
-        self.table = torch.nn.Embedding(VOCAB, 16, padding_idx=1)
+        self.names = table, head
+        self.add_module(table, torch.nn.Embedding(VOCAB, 16, padding_idx=1))
+        self.mix = torch.nn.Linear(16, 16)
         self.norm1, self.norm2 = torch.nn.LayerNorm(16), torch.nn.LayerNorm(16)
         self.up, self.down = torch.nn.Linear(16, 32), torch.nn.Linear(32, 16)
         self.up2, self.down2 = torch.nn.Linear(16, 32), torch.nn.Linear(32, 16)
-        self.head = torch.nn.Linear(16, VOCAB)
+        self.add_module(head, torch.nn.Linear(16, VOCAB))
 
     def forward(self, input_ids, labels):
-        x = self.table(input_ids)
+        table, head = (getattr(self, name) for name in self.names)
+        x = self.mix(table(input_ids))
         x = x + self.down(torch.relu(self.up(self.norm1(x))))
         x = x + self.down2(torch.relu(self.up2(self.norm2(x))))
-        loss = torch.nn.functional.cross_entropy(self.head(x).flatten(0, 1), labels.flatten())
+        loss = torch.nn.functional.cross_entropy(head(x).flatten(0, 1), labels.flatten())
         return transformers.modeling_outputs.CausalLMOutput(loss=loss)
 
 
+def make_whole_ends():
+    """A table and a head whose names are not among those of sharded tensors."""
+    return Flat("words", "classes")
+
+
 MAKERS = {"llama": make_llama, "tied": make_tied, "gpt2": make_gpt2, "qwen3": make_qwen3,
-          "flat": Flat}
+          "flat": Flat, "whole_ends": make_whole_ends}
 
 
 def make(name):
@@ -65,29 +74,26 @@ def make_ids():
     return torch.randint(0, VOCAB, (STEPS, BATCH, SEQ))
 
 
-# Words in names of tensors: the sharded dimension over tp.
-ROWS = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head", "embed_tokens", "wte",
-        "up.", "up2.", "head.", "table")
-COLUMNS = ("o_proj.weight", "down_proj.weight", "down.weight", "down2.weight")
+# Words in names of tensors whose first or second dimension is over the tensor axes.
+FIRST = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head", "embed_tokens", "wte",
+         "up.", "up2.", "head.", "table")
+SECOND = ("o_proj.weight", "down_proj.weight", "down.weight", "down2.weight", "mix.weight")
 
 
-def shard_tensor(name, shape, tp):
-    axes = [[] for _ in shape]
-    if any(word in name for word in ROWS):
-        axes[0] = [tp]
-    elif any(word in name for word in COLUMNS):
-        axes[1] = [tp]
-    return {"shape": list(shape), "axes": axes}
+def shard_tensor(name, shape, axes):
+    dims = [[] for _ in shape]
+    for dim, words in enumerate((FIRST, SECOND)):
+        if any(word in name for word in words):
+            dims[dim] = axes
+    return {"shape": list(shape), "axes": dims}
 
 
-def describe(model, mesh, plan, tp="tp"):
-    """The document of a strategy of dp and tp, as far as the mesh has them."""
-    tensors = {}
-    for name, parameter in model.named_parameters():
-        tensors[name] = shard_tensor(name, parameter.shape, tp) if "tp" in mesh else \
-            {"shape": list(parameter.shape), "axes": [[] for _ in parameter.shape]}
-    batch = ["dp"] if "dp" in mesh else []
-    return {"tessera": "shardings", "version": 1, "mesh": mesh, "plan": plan, "tensors": tensors,
+def describe(model, mesh, plan, batch=("dp",), tensor=("tp",)):
+    """The document of data and tensor parallelism over those axes that the mesh has."""
+    batch, tensor = ([axis for axis in axes if axis in mesh] for axes in (batch, tensor))
+    return {"tessera": "shardings", "version": 1, "mesh": mesh, "plan": plan,
+            "tensors": {name: shard_tensor(name, parameter.shape, tensor)
+                        for name, parameter in model.named_parameters()},
             "inputs": {name: {"axes": [batch, []]} for name in ("input_ids", "labels")}}
 
 

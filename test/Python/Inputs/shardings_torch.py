@@ -16,11 +16,16 @@ import tessera
 RANKS, LARGEST = 4, 1e-5
 
 
-MESHES = {"tp": {"tp": 2}, "dp,tp": {"dp": 2, "tp": 2}, "dp": {"dp": 4}}
-# Model, strategy, ZeRO's stage. The vocabulary of 97 is divided unevenly by tp.
+# The mesh, the axes of the batch, and those of tensors.
+STRATEGIES = {"tp": ({"tp": 2}, [], ["tp"]), "dp": ({"dp": 4}, ["dp"], []),
+              "dp,tp": ({"dp": 2, "tp": 2}, ["dp"], ["tp"]),
+              "dp@a+b": ({"a": 2, "b": 2}, ["a", "b"], []),
+              "tp@a+b": ({"a": 2, "b": 2}, [], ["a", "b"])}
+# Model, strategy, ZeRO's stage. Two devices do not divide the vocabulary of 97.
 CASES = [("llama", "tp", 0), ("llama", "dp,tp", 0), ("llama", "dp,tp", 2), ("llama", "dp,tp", 3),
-         ("llama", "dp", 0), ("llama", "dp", 2), ("llama", "dp", 3), ("tied", "dp,tp", 3),
-         ("flat", "dp,tp", 2), ("gpt2", "dp", 0), ("gpt2", "dp", 2), ("gpt2", "dp", 3)]
+         ("llama", "dp", 0), ("llama", "dp@a+b", 2), ("llama", "dp", 3), ("tied", "dp,tp", 3),
+         ("flat", "dp,tp", 2), ("flat", "tp@a+b", 0), ("whole_ends", "dp,tp", 0),
+         ("gpt2", "dp", 0), ("gpt2", "dp", 2), ("gpt2", "dp", 3)]
 
 
 def train(model, ids, ranks):
@@ -46,13 +51,16 @@ def make_mesh(mesh):
     return init_device_mesh("cpu", (RANKS // size, size), mesh_dim_names=("copies", name))[name]
 
 
-def compare(name, mesh, zero, file, expected):
+def compare(name, strategy, zero, file, expected):
     """Trains a model by a document, and compares its losses."""
+    mesh, batch, tensor = STRATEGIES[strategy]
     model, device_mesh = models.make(name), make_mesh(mesh)
-    models.write(models.describe(model, mesh, {"zero": zero}), file)
+    models.write(models.describe(model, mesh, {"zero": zero}, batch, tensor), file)
     tessera.load_shardings(file).apply_torch(model, device_mesh)
-    rank = device_mesh.get_local_rank("dp") if "dp" in mesh else 0
-    losses = train(model, models.make_ids().chunk(mesh.get("dp", 1), dim=1)[rank], RANKS)
+    shards, rank = 1, 0
+    for axis in batch:
+        shards, rank = shards * mesh[axis], rank * mesh[axis] + device_mesh.get_local_rank(axis)
+    losses = train(model, models.make_ids().chunk(shards, dim=1)[rank], RANKS)
     if all(abs(a - b) < LARGEST for a, b in zip(losses, expected)):
         return f"{len(losses)} losses agree"
     return f"expects losses {expected} but got {losses}"
@@ -66,7 +74,7 @@ def run(rank, folder):
     expected = {name: train(models.make(name), models.make_ids(), 1)
                 for name in dict.fromkeys(name for name, _, _ in CASES)}
     for name, strategy, zero in CASES:
-        result = compare(name, MESHES[strategy], zero, f"{folder}/{rank}.json", expected[name])
+        result = compare(name, strategy, zero, f"{folder}/{rank}.json", expected[name])
         if rank == 0:
             print(f"{name} {strategy} zero={zero}: {result}", flush=True)
     dist.barrier()
