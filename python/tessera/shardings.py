@@ -282,8 +282,9 @@ class Reader:
         if ("axes" in entry) == ("views" in entry):
             self.fail(path, "either axes or views", list(entry))
         if "views" in entry:
-            for view in self.array(entry["views"], f"{path}.views"):
-                self.layout(self.dictionary(view, f"{path}.views").get("axes"), f"{path}.views.axes")
+            path += ".views"
+            for view in self.array(entry["views"], path):
+                self.layout(self.dictionary(view, path).get("axes"), f"{path}.axes")
             return TensorSharding(shape, None)
         axes = self.layout(entry["axes"], f"{path}.axes")
         if len(axes) != len(shape):

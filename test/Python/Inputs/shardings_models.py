@@ -61,7 +61,7 @@ def make_whole_ends():
 
 
 MAKERS = {"llama": make_llama, "tied": make_tied, "gpt2": make_gpt2, "qwen3": make_qwen3,
-          "flat": Flat, "whole_ends": make_whole_ends}
+          "flat": Flat, "gathered": Flat, "whole_ends": make_whole_ends}
 
 
 def make(name):

@@ -24,8 +24,24 @@ STRATEGIES = {"tp": ({"tp": 2}, [], ["tp"]), "dp": ({"dp": 4}, ["dp"], []),
 # Model, strategy, ZeRO's stage. Two devices do not divide the vocabulary of 97.
 CASES = [("llama", "tp", 0), ("llama", "dp,tp", 0), ("llama", "dp,tp", 2), ("llama", "dp,tp", 3),
          ("llama", "dp", 0), ("llama", "dp@a+b", 2), ("llama", "dp", 3), ("tied", "dp,tp", 3),
-         ("flat", "dp,tp", 2), ("flat", "tp@a+b", 0), ("whole_ends", "dp,tp", 0),
+         ("flat", "dp,tp", 2), ("flat", "tp@a+b", 0), ("gathered", "dp,tp", 0),
+         ("whole_ends", "dp,tp", 0),
          ("gpt2", "dp", 0), ("gpt2", "dp", 2), ("gpt2", "dp", 3)]
+
+
+# Of "gathered": the value between two layers is whole.
+MODULES = {"up": {"input": [["dp"], [], []], "output": [["dp"], [], []]}}
+
+
+def clip(model):
+    """Clips the gradients by their norm, as docs/shardings.md says."""
+    groups = {}
+    for p in model.parameters():
+        groups.setdefault(getattr(p, "device_mesh", None), []).append(p)
+    norms = [torch.nn.utils.get_total_norm([p.grad for p in group]) for group in groups.values()]
+    norms = [norm.full_tensor() if hasattr(norm, "full_tensor") else norm for norm in norms]
+    for group in groups.values():
+        torch.nn.utils.clip_grads_with_norm_(group, 1.0, torch.stack(norms).norm())
 
 
 def train(model, ids, ranks):
@@ -34,6 +50,10 @@ def train(model, ids, ranks):
     for batch in ids:
         loss = model(input_ids=batch, labels=batch).loss
         loss.backward()
+        if ranks > 1:
+            clip(model)
+        else:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
         total = loss.detach().clone()
@@ -55,7 +75,8 @@ def compare(name, strategy, zero, file, expected):
     """Trains a model by a document, and compares its losses."""
     mesh, batch, tensor = STRATEGIES[strategy]
     model, device_mesh = models.make(name), make_mesh(mesh)
-    models.write(models.describe(model, mesh, {"zero": zero}, batch, tensor), file)
+    document = models.describe(model, mesh, {"zero": zero}, batch, tensor)
+    models.write({**document, "modules": MODULES if name == "gathered" else {}}, file)
     tessera.load_shardings(file).apply_torch(model, device_mesh)
     shards, rank = 1, 0
     for axis in batch:
