@@ -46,7 +46,8 @@ def convert(shardings: Shardings, params: Any, devices: Sequence[Any] | None) ->
         check_divides(shardings, used[-1])
     shardings.check_names("tensors", shardings.tensors, used, "a leaf of the parameters")
     mesh, cuts = make_mesh(shardings, devices)
-    return tree.unflatten(named(mesh, cuts, shardings.axes_of(name, "JAX")) for name in used)
+    found = [named(mesh, cuts, shardings.axes_of(name, "JAX")) for name in used]
+    return jax.tree_util.tree_unflatten(tree, found)
 
 
 def convert_inputs(shardings: Shardings, devices: Sequence[Any] | None) -> dict[str, Any]:
@@ -106,9 +107,10 @@ def named(mesh: Any, cuts: dict[str, list[Axis]], layout: Layout) -> Any:
     """The NamedSharding of a layout, as it is written by hand: no tuple of one axis, and none of
     no axes."""
     import jax
+    spec: Any = jax.sharding.PartitionSpec
     dims: list[Any] = []
     for axes in layout:
         names = [str(part) for axis in axes for part in cuts[axis.name]
                  if axis.before <= part.before < axis.before * axis.size or axis.is_whole]
         dims.append(tuple(names) if len(names) > 1 else names[0] if names else None)
-    return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*dims))
+    return jax.sharding.NamedSharding(mesh, spec(*dims))
