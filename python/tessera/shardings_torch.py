@@ -9,18 +9,22 @@ All is decided and checked before the module is changed. docs/shardings.md has t
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
 from typing import Any, Iterable, Mapping, Sequence
 
 import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from .shardings import Axis, Layout, Shardings, count_shards, nearest, spell
 
 Axes = tuple[Axis, ...]
 # Names of the mesh's axes; none where values are whole.
 Names = tuple[str, ...]
+# Attributes that hold a number of heads, as num_heads, n_kv_heads, heads and h do.
+HEADS = re.compile(r"h|nh|heads|.*_heads|n_?heads?|num_?heads?|.*_n_head")
 
 
 @dataclasses.dataclass
@@ -53,6 +57,7 @@ def apply(shardings: Shardings, model: nn.Module, device_mesh: DeviceMesh) -> No
     check_mesh(shardings, device_mesh)
     batch = find_batch(shardings)
     check_plan(shardings, batch)
+    check_parameters(shardings, model, batch)
     layers = find_layers(shardings, model, batch)
     check_modules(shardings, model, layers, batch)
     for region in find_regions(shardings, model, layers):
@@ -138,6 +143,18 @@ def find_replicate(shardings: Shardings) -> Any:
 
 
 # Parameters.
+
+
+def check_parameters(shardings: Shardings, model: nn.Module, batch: Names) -> None:
+    """Fails for a parameter that is sharded already, or that FSDP does not take."""
+    for name, parameter in model.named_parameters():
+        if isinstance(parameter, DTensor):
+            shardings.fail(f"tensors.{name}", "torch expects a parameter that is not sharded yet "
+                           "but got a DTensor")
+        if batch and not (parameter.ndim and parameter.is_contiguous()):
+            shardings.fail(f"tensors.{name}", "FSDP expects a contiguous parameter with dimensions "
+                           f"but got sizes {list(parameter.shape)} and strides "
+                           f"{list(parameter.stride())}")
 
 
 def tensors_of(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -249,7 +266,9 @@ def check_modules(shardings: Shardings, model: nn.Module, layers: Sequence[Layer
     be sharded, and the features of a layer."""
     modules = dict(model.named_modules())
     shardings.check_names("modules", shardings.modules, modules, "a module of the model")
-    features = {layer.name: layer.axes for layer in layers}
+    # The value of a layer whose last dimension is sharded as the weight.
+    features = {(layer.name, "output" if layer.is_column else "input"): layer.axes
+                for layer in layers}
     for name, module in shardings.modules.items():
         if not any(True for _ in modules[name].parameters(recurse=False)):
             continue
@@ -260,9 +279,9 @@ def check_modules(shardings: Shardings, model: nn.Module, layers: Sequence[Layer
                 shardings.fail(path, f"torch expects the batch over [{', '.join(batch)}] but got "
                                f"{shown(layout)}")
             last = dims[-1] if len(dims) > 1 else ()
-            if any(dims[1:-1]) or (last and last != features.get(name)):
+            if any(dims[1:-1]) or (last and last != features.get((name, key))):
                 shardings.fail(path, "torch expects values sharded over the batch, or over the "
-                               f"features of a sharded layer, but got {shown(layout)}")
+                               f"rows or columns of a layer's weight, but got {shown(layout)}")
 
 
 def find_regions(shardings: Shardings, model: nn.Module,
@@ -331,6 +350,45 @@ def check_region(shardings: Shardings, model: nn.Module, region: Region,
                            f"{shown_tensor(shardings, own[0])}")
     for layer in [*region.columns, row]:
         check_division(shardings, model, layer)
+    for name in sorted(near):
+        owner = model.get_submodule(name)
+        for module in [owner, *(child for child in owner.children() if is_plain(child))]:
+            check_code(shardings, name, module)
+
+
+def is_plain(module: nn.Module) -> bool:
+    """True for a module without parameters, as the core of an attention may be."""
+    return not any(True for _ in module.parameters())
+
+
+def check_code(shardings: Shardings, name: str, module: nn.Module) -> None:
+    """Fails if the forward of a module reads the number of all heads: what it does with a rank's
+    heads may then be something else, as `view(batch, -1, num_heads, head_dim)` is."""
+    owners = [module, *(value for value in vars(module).values() if not callable(value))]
+    for word in sorted(filter(HEADS.fullmatch, find_words(module))):
+        found = [value for value in (getattr(owner, word, None) for owner in owners)
+                 if type(value) is int]
+        if found:
+            shardings.fail(f"modules.{name}", f"torch expects a forward that takes the number of "
+                           "heads from its tensors, as view(*shape, -1, head_dim) does, but "
+                           f"{type(module).__name__} reads {word}={found[0]}")
+
+
+def find_words(module: nn.Module) -> set[str]:
+    """The names that a module's forward, and the module's methods that it calls, read."""
+    words: set[str] = set()
+    pending = ["forward"]
+    while pending:
+        name = pending.pop()
+        methods = [vars(kind).get(name) for kind in type(module).__mro__ if kind is not nn.Module]
+        codes = [getattr(inspect.unwrap(method), "__code__", None)
+                 for method in methods if callable(method)]
+        while codes:
+            code = codes.pop()
+            pending += set(getattr(code, "co_names", ())) - words
+            words.update(getattr(code, "co_names", ()))
+            codes += filter(inspect.iscode, getattr(code, "co_consts", ()))
+    return words
 
 
 def takes_whole(module: nn.Module, whole: set[int], is_later: bool) -> bool:
@@ -396,7 +454,8 @@ def find_blocks(model: nn.Module) -> list[nn.Module]:
     outer = [name for name in lists
              if not any(other != name and is_inside(name, other) for other in lists)]
     blocks = [block for name in outer for block in model.get_submodule(name).children()]
-    return [block for block in dict.fromkeys(blocks) if type(block).forward is not None
+    return [block for block in dict.fromkeys(blocks)
+            if not isinstance(block, (nn.ModuleList, nn.ModuleDict))
             and any(True for _ in block.parameters())
             and all(uses[id(parameter)] == 1 for parameter in block.parameters())]
 

@@ -32,6 +32,13 @@ def make_qwen3():
         head_dim=12, intermediate_size=80, vocab_size=VOCAB))
 
 
+def make_opt():
+    """A model whose attention reads the number of all heads."""
+    return transformers.OPTForCausalLM(transformers.OPTConfig(
+        hidden_size=48, num_hidden_layers=2, num_attention_heads=4, ffn_dim=96, vocab_size=VOCAB,
+        word_embed_proj_dim=48, max_position_embeddings=64))
+
+
 class Flat(torch.nn.Module):
     """Blocks whose layers have one owner, a layer that is row-parallel alone, a table and a head.
     """
@@ -60,7 +67,7 @@ def make_whole_ends():
     return Flat("words", "classes")
 
 
-MAKERS = {"llama": make_llama, "tied": make_tied, "gpt2": make_gpt2, "qwen3": make_qwen3,
+MAKERS = {"llama": make_llama, "tied": make_tied, "gpt2": make_gpt2, "qwen3": make_qwen3, "opt": make_opt,
           "flat": Flat, "gathered": Flat, "whole_ends": make_whole_ends}
 
 
@@ -76,8 +83,9 @@ def make_ids():
 
 # Words in names of tensors whose first or second dimension is over the tensor axes.
 FIRST = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head", "embed_tokens", "wte",
-         "up.", "up2.", "head.", "table")
-SECOND = ("o_proj.weight", "down_proj.weight", "down.weight", "down2.weight", "mix.weight")
+         "fc1.", "up.", "up2.", "head.", "table")
+SECOND = ("o_proj.weight", "out_proj.weight", "down_proj.weight", "fc2.weight", "down.weight",
+          "down2.weight", "mix.weight")
 
 
 def shard_tensor(name, shape, axes):

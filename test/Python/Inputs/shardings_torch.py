@@ -29,7 +29,7 @@ CASES = [("llama", "tp", 0), ("llama", "dp,tp", 0), ("llama", "dp,tp", 2), ("lla
          ("gpt2", "dp", 0), ("gpt2", "dp", 2), ("gpt2", "dp", 3)]
 
 
-# Of "gathered": the value between two layers is whole.
+# In "gathered" the value between two layers is whole, and a table is sharded in its features.
 MODULES = {"up": {"input": [["dp"], [], []], "output": [["dp"], [], []]}}
 
 
@@ -76,7 +76,10 @@ def compare(name, strategy, zero, file, expected):
     mesh, batch, tensor = STRATEGIES[strategy]
     model, device_mesh = models.make(name), make_mesh(mesh)
     document = models.describe(model, mesh, {"zero": zero}, batch, tensor)
-    models.write({**document, "modules": MODULES if name == "gathered" else {}}, file)
+    if name == "gathered":
+        document["modules"] = MODULES
+        document["tensors"]["table.weight"]["axes"] = [[], tensor]
+    models.write(document, file)
     tessera.load_shardings(file).apply_torch(model, device_mesh)
     shards, rank = 1, 0
     for axis in batch:

@@ -90,6 +90,7 @@ refuse("parts of heads", "llama", of("llama", TP), tp)
 whole = {name: [[], []] for name in sub_axes}
 refuse("whole keys", "llama", change(of("llama", DP_TP), **whole), dp_tp)
 refuse("norms of heads", "qwen3", of("qwen3", DP_TP), dp_tp)
+refuse("number of heads", "opt", of("opt", DP_TP), dp_tp)
 refuse("norm", "llama", change(of("llama", DP_TP), model__norm__weight=[["tp"]]), dp_tp)
 refuse("batch", "llama", change(of("llama", DP_TP), lm_head__weight=[["dp"], []]), dp_tp)
 refuse("both", "llama", change(of("llama", DP_TP), lm_head__weight=[["dp"], ["tp"]]), dp_tp)
@@ -110,8 +111,15 @@ values = {"input": [["dp"], [], []], "output": [["dp"], [], ["tp"]]}
 refuse("layouts", "llama", with_modules(LLAMA, model__layers__0__mlp__up_proj={
     **values, "input": [["dp"], ["tp"], []]}), dp_tp)
 refuse("features", "llama", with_modules(LLAMA, model__norm=values), dp_tp)
+refuse("scattered", "llama", with_modules(LLAMA, model__layers__0__mlp__down_proj=values), dp_tp)
 refuse("other batch", "llama", with_modules(LLAMA, lm_head={**values, "input": [["tp"], [], []]}),
        dp_tp)
+
+
+twice = models.make("llama")
+tessera.load_shardings(models.write(LLAMA, FOLDER / "s.json")).apply_torch(twice, dp_tp)
+models.MAKERS["twice"] = lambda: twice
+refuse("twice", "twice", LLAMA, dp_tp)
 
 
 class Scaled(torch.nn.Linear):
