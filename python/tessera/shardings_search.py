@@ -16,24 +16,27 @@ from .shardings import Shardings, read_shardings
 
 def find_shardings(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None,
                    *, mesh: Any, strategy: str = "auto", cluster: str | None = None,
+                   inputs: str | None = None, dims: str | None = None,
                    options: Sequence[str] = ()) -> Shardings:
     """Finds the shardings of a model by the compiler, in a process of its own.
 
     `model` is a torch module or a JAX function, and `args` and `kwargs` are its example arguments
     of whole batches; their values are not read. `mesh` has sizes by name, outermost first: a dict
     as {"dp": 2, "tp": 4}, a DeviceMesh or a JAX Mesh. `strategy` and `cluster` are as `tessera
-    compile` has them, and `options` are further ones of its command line.
+    compile` has them, `inputs` (floats that are no parameters) and `dims` (names of dimensions of
+    arguments, as "ids=batch,seq") as `tessera import`; `options` are further ones of `tessera compile`.
 
     Raises ImportFailure for a model that cannot be imported, and ShardingsError for a strategy
     that the compiler cannot apply to it."""
     axes = ",".join(f"{name}={size}" for name, size in sizes_of(mesh).items())
     text = read_model(model, Examples(tuple(args), dict(kwargs or {})))
+    names = [*(["--inputs", inputs] if inputs else []), *(["--dims", dims] if dims else [])]
+    links = ["--cluster", cluster] if cluster else []
     with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
         graph, found = pathlib.Path(folder, "graph.mlir"), pathlib.Path(folder, "shardings.json")
-        run_tool(["import", "-", "--locations", "-o", str(graph)], text, ImportFailure)
-        run_tool(["compile", str(graph), "--mesh", axes, "--strategy", strategy,
-                  *(["--cluster", cluster] if cluster else []), *options, "--shardings-out",
-                  str(found), "--compile-to", "propagate"], "", ShardingsError)
+        run_tool(["import", "-", "--locations", *names, "-o", str(graph)], text, ImportFailure)
+        run_tool(["compile", str(graph), "--mesh", axes, "--strategy", strategy, *links, *options,
+                  "--shardings-out", str(found), "--compile-to", "propagate"], "", ShardingsError)
         return read_shardings(found.read_text(encoding="utf-8"), "shardings")
 
 

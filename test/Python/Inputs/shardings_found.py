@@ -55,6 +55,10 @@ def find_jax():
     block = found.to_jax(arguments[0])["blocks"][1]
     print("jax:", block["attention"]["q"].spec, block["attention"]["out"].spec, block["up"].spec,
           block["down"].spec, block["norm1"]["scale"].spec, found.to_jax_inputs()["tokens"].spec)
+    found = tessera.find_shardings(lambda p, x: ((x @ p["w"]) ** 2).mean(),
+                                   ({"w": jax_models.shape(8, 16)}, jax_models.shape(4, 8)),
+                                   mesh={"dp": 2}, strategy="dp", inputs="x", dims="x=batch,embed")
+    print("floats:", list(found.tensors), found.to_jax_inputs()["x"].spec)
     refuse("keywords", lambda: tessera.find_shardings(function, arguments, {"x": 1},
                                                       mesh={"tp": 1}))
 
