@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Sequence
@@ -25,14 +27,27 @@ SPACE = 5 * 10**6
 
 
 def find_compiler() -> str:
-    """Finds the compiler: $TESSERA, a build in this repository, or one in PATH."""
+    """Finds the compiler: $TESSERA, a build in this repository, the one that this package was
+    installed with, or one in PATH."""
     root = pathlib.Path(__file__).resolve().parents[2]
     built = [root / folder / "bin" / "tessera" for folder in ("build", "build-release")]
     candidates = [os.environ.get("TESSERA")] + [str(p) for p in built if p.is_file()]
-    for candidate in candidates + [shutil.which("tessera")]:
+    for candidate in [*candidates, find_installed(), shutil.which("tessera")]:
         if candidate:
             return candidate
     raise ImportFailure("expects tessera in PATH, or as the environment's TESSERA")
+
+
+def find_installed() -> str | None:
+    """Finds the tool that came in the wheel of this package."""
+    package = pathlib.Path(__file__).resolve().parent
+    # `pip install --target` moves scripts, and its record does not say so.
+    candidates = [package.parent / "bin" / "tessera"]
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        files = importlib.metadata.files("tessera-compiler") or []
+        candidates += [pathlib.Path(str(file.locate())) for file in files
+                       if file.name == "tessera" and file.parent.name == "bin"]
+    return next((str(path) for path in candidates if path.is_file()), None)
 
 
 def without_locations(text: str) -> str:
@@ -60,6 +75,14 @@ class Compiled:
         """The program after a phase."""
         return run_tool([self.tool, "compile", str(self.graph), *self.arguments, "--quiet",
                          "--compile-to", phase], CompileError)
+
+    def write_shardings(self) -> str:
+        """The text of the program's sharding file."""
+        with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
+            file = pathlib.Path(folder, "shardings.json")
+            run_tool([self.tool, "compile", str(self.graph), *self.arguments, "--quiet",
+                      "--compile-to", "propagate", "--shardings-out", str(file)], CompileError)
+            return file.read_text(encoding="utf-8")
 
 
 def compile_graph(text: str, name: str, imported: Sequence[str], arguments: Sequence[str],
@@ -141,12 +164,13 @@ def describe_option(part: str, tool: pathlib.Path) -> list[str]:
 
 
 def find_runtimes(tool: pathlib.Path, arguments: Sequence[str]) -> list[pathlib.Path]:
-    """The libraries that the compiler links programs with, as it finds them."""
+    """The files that the compiler links programs with, as it finds them."""
     given = [pathlib.Path(value) for option, value in zip(arguments, arguments[1:])
              if option == "--runtime-library"]
     folders = [tool.parents[1] / "lib" / "tessera", tool.parents[1] / "lib"]
     found = [*given, *(path for folder in folders
-                       for path in sorted(folder.glob("libtessera_rt_*.a")))]
+                       for pattern in ("libtessera_rt_*.a", "link/*")
+                       for path in sorted(folder.glob(pattern)))]
     return [path for path in found if path.is_file()]
 
 

@@ -16,6 +16,7 @@ from .client import Call, Client
 from .compiler import MANIFEST, REPORT, Compiled
 from .errors import CompileError, ProgramError
 from .manifest import Manifest, Value, read_manifest
+from .shardings import Shardings, read_shardings
 from .source import Model, Result
 
 
@@ -277,6 +278,11 @@ class Program:
         found = self._compiled.read(REPORT)
         found.pop("command", None)
         return {**found, "plan": list(self._manifest.plan)}
+
+    @property
+    def shardings(self) -> Shardings:
+        """The shardings of weights and inputs, for trainers of other frameworks."""
+        return read_shardings(self._compiled.write_shardings(), self._manifest.program)
 
     # Its end.
 

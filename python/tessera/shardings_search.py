@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
 import sys
 import tempfile
 from typing import Any, Mapping, Sequence
 
 from . import jax_import
+from .compiler import find_compiler, run_tool
 from .errors import ImportFailure, ShardingsError
+from .mesh import write_mesh
 from .python_file import Examples, bind
 from .shardings import Shardings, read_shardings
 
@@ -26,17 +27,20 @@ def find_shardings(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, An
     compile` has them, `inputs` (floats that are no parameters) and `dims` (names of dimensions of
     arguments, as "ids=batch,seq") as `tessera import`; `options` are further ones of `tessera compile`.
 
-    Raises ImportFailure for a model that cannot be imported, and ShardingsError for a strategy
-    that the compiler cannot apply to it."""
-    axes = ",".join(f"{name}={size}" for name, size in sizes_of(mesh).items())
+    Raises ImportFailure for a model that cannot be imported, CompileError for a mesh without
+    names, and ShardingsError for a strategy that the compiler cannot apply to it."""
+    axes = write_mesh(mesh, None)
     text = read_model(model, Examples(tuple(args), dict(kwargs or {})))
     names = [*(["--inputs", inputs] if inputs else []), *(["--dims", dims] if dims else [])]
     links = ["--cluster", cluster] if cluster else []
+    tool = find_compiler()
     with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
         graph, found = pathlib.Path(folder, "graph.mlir"), pathlib.Path(folder, "shardings.json")
-        run_tool(["import", "-", "--locations", *names, "-o", str(graph)], text, ImportFailure)
-        run_tool(["compile", str(graph), "--mesh", axes, "--strategy", strategy, *links, *options,
-                  "--shardings-out", str(found), "--compile-to", "propagate"], "", ShardingsError)
+        run_tool([tool, "import", "-", "--locations", *names, "-o", str(graph)], ImportFailure,
+                 text)
+        run_tool([tool, "compile", str(graph), "--mesh", axes, "--strategy", strategy, *links,
+                  *options, "--quiet", "--shardings-out", str(found), "--compile-to", "propagate"],
+                 ShardingsError)
         return read_shardings(found.read_text(encoding="utf-8"), "shardings")
 
 
@@ -54,27 +58,3 @@ def read_model(model: Any, examples: Examples) -> str:
                             f"{', '.join(examples.keywords)}")
     function, arguments = jax_import.hold_constants(model, examples.positional)
     return jax_import.read_function(function, arguments)
-
-
-def sizes_of(mesh: Any) -> dict[str, int]:
-    """The names and sizes of a mesh."""
-    if isinstance(mesh, Mapping):
-        return {str(name): int(size) for name, size in mesh.items()}
-    if getattr(mesh, "mesh_dim_names", None):
-        return dict(zip(mesh.mesh_dim_names, map(int, mesh.shape)))
-    if hasattr(mesh, "axis_names"):
-        return {str(name): int(mesh.shape[name]) for name in mesh.axis_names}
-    raise ShardingsError('mesh: expects sizes by name, as {"dp": 2, "tp": 4}, a DeviceMesh with '
-                         f"names or a Mesh of JAX but got {type(mesh).__name__}")
-
-
-def run_tool(arguments: Sequence[str], text: str, kind: type[Exception]) -> None:
-    """Runs `tessera`; its first error becomes an exception."""
-    from .__main__ import find_compiler
-    done = subprocess.run([find_compiler(), *arguments], input=text, capture_output=True,
-                          text=True, check=False)
-    if done.returncode == 0:
-        return
-    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if "error: " in line] or lines or ["no message"]
-    raise kind(f"tessera {arguments[0]}: {errors[0].partition('error: ')[2] or errors[0]}")

@@ -41,7 +41,7 @@ def find_torch():
     found = find("llama", {"x": 4}, "auto", options=["--memory-limit", "1GB"])
     print("auto:", len(found.tensors), "tensors")
     refuse("strategy", lambda: find("llama", {"tp": 2}, "dp"))
-    refuse("mesh", lambda: find("llama", "tp=2", "tp"))
+    refuse("mesh", lambda: find("llama", 2, "tp"))
     refuse("model", lambda: tessera.find_shardings(3, mesh={"tp": 2}))
 
 
