@@ -102,8 +102,6 @@ for framework in ["jax", "torch", "onnx"]:
     if python:
         config.available_features.add(framework)
         config.substitutions.append((f"%{framework}_python", python))
-if "torch" in config.available_features and shutil.which("mypy"):
-    config.available_features.add("mypy")
 # torch has a cache, which must not be among temporary files.
 config.environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(
     config.tessera_bin_dir, os.pardir, "torchinductor")

@@ -14,22 +14,19 @@ import collections
 import csv
 import io
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "test" / "museum"
 HEADING = "## Cases"
 FUNCTION = re.compile(r"^func\.func @(\w+)\(.*?^\}\n", re.MULTILINE | re.DOTALL)
-ANSWER = re.compile(r"^\S+?:(\d+):\d+: error: (?:verify-partition: (refuted|not provable): (.*)|.*)$",
-                    re.MULTILINE)
+REASON = re.compile(r"verify-partition: (?:deviates|not provable): ([\w.]+): (.*)")
 FIELDS = ("Source", "Mistake", "Parallelism", "Found by")
 
-Case = collections.namedtuple("Case", "name fields mesh reference functions unproven")
+Case = collections.namedtuple("Case", "path name fields mesh functions unproven")
 
 
 def join(lines):
@@ -55,66 +52,32 @@ def read_case(path):
         reason = join(match[1].splitlines())
         if reason.startswith("Unproven: "):
             unproven[match[2]] = reason.removeprefix("Unproven: ")
-    reference = functions.pop(path.stem)
+    del functions[path.stem]
     for name in functions:
         if not re.match(rf"{path.stem}_(right|wrong)", name):
             sys.exit(f"{path}: expects a name {path.stem}_right or _wrong but got {name}")
-    return Case(path.stem, fields, mesh[0], reference, functions, unproven)
-
-
-def interpret(tessera, case, name, folder):
-    """Whether a local function computes its reference, and the largest difference."""
-    reference, local = folder / "reference.mlir", folder / "local.mlir"
-    reference.write_text(case.reference.replace(f"@{case.name}(", f"@{name}("))
-    local.write_text(case.mesh + case.functions[name])
-    run = subprocess.run([tessera, "verify", reference, "--partitioned", local, "--no-proof", "--json"],
-                         capture_output=True, text=True)
-    if "to hold the same block but they differ" in run.stderr:
-        return "replicas differ", None
-    if not run.stdout:
-        sys.exit(f"@{name}: {run.stderr.strip()}")
-    outputs = json.loads(run.stdout)["functions"][0]["outputs"]
-    difference = max((output["difference"] for output in outputs), key=float)
-    return "equal" if all(output["ok"] for output in outputs) else "differs", difference
-
-
-def prove(opt, cases, folder):
-    """The proof's answer to each local function, and the op and the reason."""
-    chunks, begins, names = [], [], []
-    line = 1
-    for case in cases:
-        for name, function in case.functions.items():
-            chunks.append(case.mesh + case.reference + function)
-            begins.append(line)
-            names.append(name)
-            line += chunks[-1].count("\n") + 2
-    program = folder / "program.mlir"
-    program.write_text("\n// -----\n".join(chunks))
-    run = subprocess.run([opt, program, "--dist-verify-partition", "--split-input-file",
-                          "--mlir-print-op-on-diagnostic=false", "-o", os.devnull],
-                         capture_output=True, text=True)
-    answers = {name: ("proven", None, None) for name in names}
-    for match in ANSWER.finditer(run.stderr):
-        name = names[max(i for i, begin in enumerate(begins) if begin <= int(match[1]))]
-        if not match[2]:
-            sys.exit(f"@{name}: {match[0]}")
-        op, _, reason = match[3].partition(": ")
-        answers[name] = match[2], op, reason
-    return answers
+    return Case(path, path.stem, fields, mesh[0], functions, unproven)
 
 
 def judge(build, cases):
     """Rows of the local functions, by name."""
+    run = subprocess.run([build / "bin" / "tessera", "verify", "--json", "--pairs",
+                          *(case.path for case in cases)], capture_output=True, text=True)
+    if not run.stdout:
+        sys.exit(run.stderr.strip())
+    answers = {answer["name"]: answer for answer in json.loads(run.stdout)["functions"]}
     rows = {}
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = pathlib.Path(temporary)
-        answers = prove(build / "bin" / "tessera-opt", cases, folder)
-        for case in cases:
-            for name in case.functions:
-                outputs, difference = interpret(build / "bin" / "tessera", case, name, folder)
-                proof, op, reason = answers[name]
-                rows[name] = {"case": case.name, "function": name, "interpreter": outputs,
-                              "difference": difference, "proof": proof, "op": op, "reason": reason}
+    for case in cases:
+        for name in case.functions:
+            answer = answers[name]
+            match = REASON.search(answer["reason"])
+            equal = all(output["ok"] for output in answer["outputs"])
+            rows[name] = {"case": case.name, "function": name,
+                          "interpreter": "equal" if equal else "differs",
+                          "difference": max((output["difference"] for output in
+                                             answer["outputs"]), key=float),
+                          "proof": answer["proof"], "op": match and match[1],
+                          "reason": match and match[2], "witness": answer["witness"]}
     return rows
 
 
@@ -128,6 +91,8 @@ def find_faults(cases, rows):
         name, equal = row["function"], row["interpreter"] == "equal"
         if is_wrong(row) and row["proof"] == "proven":
             yield f"@{name} is proven"
+        if row["proof"] == "refuted" and not is_wrong(row):
+            yield f"@{name} is refuted: {row['witness']}"
         if equal == is_wrong(row):
             yield f"@{name}: the interpreter says {row['interpreter']} ({row['difference']})"
     for case in cases:
@@ -137,8 +102,8 @@ def find_faults(cases, rows):
         for name in case.functions:
             unproven = rows[name]["proof"] != "proven" and not is_wrong(rows[name])
             if unproven != (name in case.unproven):
-                yield (f"@{name} is {rows[name]['proof']}: expects a reason, 'Unproven: ...', above a "
-                       "right function that is not proven, and above no other")
+                yield (f"@{name} is {rows[name]['proof']}: expects a reason, 'Unproven: ...', "
+                       "above a right function that is not proven, and above no other")
 
 
 def describe(row, case):
@@ -150,15 +115,17 @@ def describe(row, case):
 
 
 def make_table(cases, rows):
-    table = ["| case | parallelism | mistake | source | the wrong program | the right program | found by |",
-             "|---|---|---|---|---|---|---|"]
+    table = ["| case | parallelism | mistake | source | the wrong program | the right program "
+             "| found by |", "|---|---|---|---|---|---|---|"]
     for case in cases:
         wrong = describe(rows[f"{case.name}_wrong"], case)
         right = [name for name in case.functions if not is_wrong(rows[name])]
         cell = describe(rows[right[0]], case) if len(right) == 1 else "; ".join(
-            f"`{name.removeprefix(case.name + '_')}` {describe(rows[name], case)}" for name in right)
-        table.append(f"| [`{case.name}`](../test/museum/{case.name}.mlir) | {case.fields['Parallelism']} | "
-                     f"{case.fields['Mistake']} | {case.fields['Source']} | {wrong} | {cell} | "
+            f"`{name.removeprefix(case.name + '_')}` {describe(rows[name], case)}"
+            for name in right)
+        table.append(f"| [`{case.name}`](../test/museum/{case.name}.mlir) | "
+                     f"{case.fields['Parallelism']} | {case.fields['Mistake']} | "
+                     f"{case.fields['Source']} | {wrong} | {cell} | "
                      f"{case.fields['Found by']} |")
     return "\n".join(table) + "\n"
 
@@ -202,7 +169,8 @@ def count(rows):
     right = [row for row in rows.values() if not is_wrong(row)]
     return {"cases": len({row["case"] for row in rows.values()}), "wrong": len(wrong),
             "wrong_by_answer": collections.Counter(row["proof"] for row in wrong),
-            "right": len(right), "right_by_answer": collections.Counter(row["proof"] for row in right)}
+            "right": len(right),
+            "right_by_answer": collections.Counter(row["proof"] for row in right)}
 
 
 def main():

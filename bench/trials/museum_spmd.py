@@ -49,7 +49,8 @@ class NotExpressible(Exception):
 def read_dims(text):
     """The axes of each dimension of a sharding, empty without one."""
     match = re.search(r"#dist\.sharding<@mesh, \[(.*?)\]>", text)
-    return [re.findall(r'"(\w+)"', dim) for dim in re.findall(r"\{(.*?)\}", match[1])] if match else []
+    dims = re.findall(r"\{(.*?)\}", match[1]) if match else []
+    return [re.findall(r'"(\w+)"', dim) for dim in dims]
 
 
 def assert_sharding(value, text, groups):
@@ -101,8 +102,9 @@ def communicate(kind, value, text, groups):
 def run_op(name, text, values, groups):
     """The result of an op, a tensor or the number of a constant."""
     operands = [values[operand] for operand in re.findall(r"%\w+", text)]
-    if name == "arith.constant" and (match := re.match(r"dense<(-?[\d.e+-]+)> : tensor<.*f32>", text)):
-        return float(match[1])
+    number = re.match(r"dense<(-?[\d.e+-]+)> : tensor<.*f32>", text)
+    if name == "arith.constant" and number:
+        return float(number[1])
     if name in UNARY:
         return UNARY[name](*operands)
     if name in BINARY:
@@ -121,7 +123,8 @@ def run_op(name, text, values, groups):
     if name in ("arith.uitofp", "arith.truncf", "arith.extf"):
         return operands[0].to(read_type(text.rpartition(" to ")[2])[1])
     if name.startswith("dist."):
-        return communicate(name.removeprefix("dist."), operands[0] if operands else None, text, groups)
+        kind = name.removeprefix("dist.")
+        return communicate(kind, operands[0] if operands else None, text, groups)
     raise NotExpressible(name)
 
 
@@ -140,7 +143,8 @@ def run_function(function, groups):
             values[match[1]] = run_op(match[2], match[3], values, groups)
         elif line.strip().startswith("return "):
             names = re.findall(r"%\w+", line)
-            for name, text in zip(names, re.findall(r"tensor<.*?(?=,\s+tensor<|\Z)", results, re.DOTALL)):
+            texts = re.findall(r"tensor<.*?(?=,\s+tensor<|\Z)", results, re.DOTALL)
+            for name, text in zip(names, texts):
                 assert_sharding(values[name], text, groups)
         elif line.strip().strip("}") and not line.strip().startswith("//"):
             raise NotExpressible(re.search(r"\w+\.\w+", line)[0])

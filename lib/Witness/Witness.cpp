@@ -36,14 +36,16 @@ static bool isFinite(const Tensor &tensor) {
 }
 
 /// Returns the output that differs most beyond its bound; none if all agree, or
-/// if the original is not finite.
+/// if one of both programs is not finite: one may overflow where the other does
+/// not, and both be right.
 static std::optional<unsigned> findDifference(const VerifyReport &report) {
   for (const TensorRef &result : report.expected)
     if (!isFinite(*result))
       return std::nullopt;
   std::optional<unsigned> worst;
   for (auto [i, output] : llvm::enumerate(report.outputs))
-    if (!output.ok() && output.worst && output.difference > output.tolerance &&
+    if (output.worst && std::isfinite(output.difference) &&
+        output.difference > output.tolerance &&
         (!worst || output.difference > report.outputs[*worst].difference))
       worst = unsigned(i);
   return worst;

@@ -9,9 +9,9 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
 
-from .compiler import compile_graph, write_options
+from .compiler import calibrate_host, compile_graph, write_options
 from .errors import CompileError
-from .mesh import Mesh, write_mesh
+from .mesh import Mesh, count_devices, write_mesh
 from .optimizers import Optimizer
 from .options import COMPILE, IMPORT, Options
 from .program import Program
@@ -108,6 +108,9 @@ def write_arguments(train: Optional[Optimizer], mesh: Optional[Mesh],
     given = dict(options)
     if given.get("ranks") is not None and mesh is None:
         given.setdefault("cluster", "host")
+    if given.get("cluster") == "host":
+        ranks = count_devices(mesh) if mesh is not None else given.get("ranks")
+        given["cluster"] = calibrate_host(ranks)
     arguments = [] if mesh is None else ["--mesh", write_mesh(mesh, given.get("ranks"))]
     if mesh is not None:
         given.pop("ranks", None)

@@ -91,10 +91,7 @@ def compile_graph(text: str, name: str, imported: Sequence[str], arguments: Sequ
     build of the compiler and processor. A file that the compiler writes is always written. `check`
     may refuse the imported graph."""
     folder = cache.open_cache()
-    found = shutil.which(find_compiler())
-    if not found:
-        raise CompileError(f"{find_compiler()}: expects a compiler that can be run")
-    tool = pathlib.Path(found).resolve()
+    tool = find_tool()
     key = cache.make_key({
         "graph": without_locations(text), "name": name, "import": list(imported),
         "options": [describe_option(part, tool) for part in arguments],
@@ -116,6 +113,33 @@ def compile_graph(text: str, name: str, imported: Sequence[str], arguments: Sequ
                                    if free < SPACE else str(error)) from None
             entry = cache.add_entry(folder, made, key)
     return Compiled(entry, entry / graph, str(tool), list(arguments))
+
+
+def calibrate_host(ranks: Any) -> str:
+    """The file of this machine as a cluster of so many ranks. It is measured once for each build
+    of the compiler and processor, in some seconds."""
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
+        raise CompileError(f"ranks: expects a number of at least 1 but got {ranks!r}")
+    folder = cache.open_cache()
+    tool = find_tool()
+    key = cache.make_key({"cluster": "host", "ranks": ranks,
+                          "build": cache.find_build(folder, tool, find_runtimes(tool, [])),
+                          "processor": describe_processor([])})
+    file = folder / f"host-{key[:16]}.json"
+    if not file.is_file():
+        with cache.writing(folder) as made:
+            run_tool([str(tool), "doctor", "--calibrate", "--ranks", str(ranks), "--quiet", "-o",
+                      str(made / "host.json")], CompileError)
+            os.replace(made / "host.json", file)
+    return str(file)
+
+
+def find_tool() -> pathlib.Path:
+    """The compiler's own path. Fails if it cannot be run."""
+    found = shutil.which(find_compiler())
+    if not found:
+        raise CompileError(f"{find_compiler()}: expects a compiler that can be run")
+    return pathlib.Path(found).resolve()
 
 
 def make_entry(made: pathlib.Path, graph: str, text: str, tool: str, imported: Sequence[str],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Mapping, Optional, Protocol, Union, runtime_checkable
 
 from .errors import CompileError
@@ -43,6 +44,13 @@ def write_mesh(mesh: Mesh, ranks: Optional[int]) -> str:
     if ranks is not None and count != ranks:
         raise CompileError(f"mesh: expects {ranks} devices, as ranks says, but got {count}")
     return ",".join(f"{name}={size}" for name, size in axes.items())
+
+
+def count_devices(mesh: Mesh) -> int:
+    """The number of devices of a mesh."""
+    if isinstance(mesh, str):
+        return math.prod(int(size) for size in re.findall(r"=(\d+)", mesh))
+    return math.prod(read_axes(mesh).values())
 
 
 def read_axes(mesh: Any) -> dict[str, int]:

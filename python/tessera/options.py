@@ -43,6 +43,9 @@ class CompileOptions(TypedDict, total=False):
     cluster: Union[str, os.PathLike[str]]
     """decide by the links and the device of a cluster, a file or a name, as of tessera plan
     --cluster; default: the program's own dist.links, or equal links."""
+    shardings: Union[str, os.PathLike[str]]
+    """the shardings that such a file has, as seeds, on its mesh; without --strategy, with its
+    strategy and plan, too."""
     strategy: str
     """what to shard, as dp,cp,tp,sp,zero=3, with cp=METHOD as of --cp-method, dp@x+y and tp@z
     on axes of other names; auto or pp,auto: shardings are searched; default: the program's
@@ -172,6 +175,9 @@ class CompileOptions(TypedDict, total=False):
     """fail if there are more in one call."""
     no_full_gather: bool
     """fail if a device gathers a whole tensor."""
+    shardings_out: Union[str, os.PathLike[str]]
+    """write the shardings of weights, inputs and activations after propagation, as JSON, for a
+    trainer or --shardings; - is stdout."""
     kernel_report: Union[str, os.PathLike[str]]
     """with --target cuda: write the registers and spills of each kernel: JSON to FILE.json,
     else text; - is stdout."""
@@ -195,6 +201,7 @@ IMPORT = {
 COMPILE = {
     "plan": Option("--plan", (str, os.PathLike), "FILE", False),
     "cluster": Option("--cluster", (str, os.PathLike), "CLUSTER", False),
+    "shardings": Option("--shardings", (str, os.PathLike), "FILE", False),
     "strategy": Option("--strategy", (str,), "LIST", False),
     "sequence_order": Option("--sequence-order", (str,), "WHAT", False),
     "dp": Option("--dp", (int,), "N", False),
@@ -241,5 +248,6 @@ COMPILE = {
     "max_bytes": Option("--max-bytes", (int, str), "BYTES", False),
     "max_collectives": Option("--max-collectives", (int,), "N", False),
     "no_full_gather": Option("--no-full-gather", (bool,), "", False),
+    "shardings_out": Option("--shardings-out", (str, os.PathLike), "FILE", True),
     "kernel_report": Option("--kernel-report", (str, os.PathLike), "FILE", True),
 }

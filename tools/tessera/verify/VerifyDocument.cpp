@@ -66,12 +66,17 @@ static json::Object toJson(const FunctionVerdict &verdict) {
                                    {"ok", output.ok()}});
   for (const std::string &rule : verdict.trustedRules)
     rules.push_back(rule);
-  return json::Object{
-      {"name", verdict.name},           {"ranks", verdict.ranks},
-      {"mesh", verdict.mesh},           {"seeds", verdict.seeds},
-      {"outputs", std::move(outputs)},  {"proof", verdict.proof},
-      {"witness", verdict.witness},     {"trusted_rules", std::move(rules)},
-      {"compared", verdict.isCompared}, {"ok", verdict.ok()}};
+  return json::Object{{"name", verdict.name},
+                      {"ranks", verdict.ranks},
+                      {"mesh", verdict.mesh},
+                      {"seeds", verdict.seeds},
+                      {"outputs", std::move(outputs)},
+                      {"proof", verdict.proof},
+                      {"witness", verdict.witness},
+                      {"reason", verdict.reason},
+                      {"trusted_rules", std::move(rules)},
+                      {"compared", verdict.isCompared},
+                      {"ok", verdict.ok()}};
 }
 
 Document tessera::makeVerifyDocument(llvm::ArrayRef<FunctionVerdict> verdicts,
