@@ -26,6 +26,7 @@ list(FILTER archives INCLUDE REGEX "^LLVM")
 # These would bring other libraries.
 list(REMOVE_ITEM archives LLVM LLVMSupport LLVMDebuginfod LLVMLineEditor
      LLVMInterpreter LLVMWindowsManifest LLVMPolly)
+list(FILTER archives EXCLUDE REGEX "^LLVMExegesis")
 tessera_use_archive(LLVMSupport ${LLVM_LIBRARY_DIRS}/libLLVMSupport.a
   LLVMDemangle ZLIB::ZLIB zstd::libzstd_shared rt dl m)
 tessera_use_archive(LLVMExtensions ${LLVM_LIBRARY_DIRS}/libLLVMExtensions.a LLVMSupport)
@@ -45,11 +46,10 @@ file(CONFIGURE OUTPUT ${TESSERA_OTHER_TARGETS} CONTENT "${text}" @ONLY)
 
 # tessera_make_portable(TOOL)
 function(tessera_make_portable tool)
-  target_sources(${tool} PRIVATE ${TESSERA_OTHER_TARGETS}
-                 ${PROJECT_SOURCE_DIR}/tools/common/portable/OlderLibc.c)
-  set_source_files_properties(${TESSERA_OTHER_TARGETS}
-    ${PROJECT_SOURCE_DIR}/tools/common/portable/OlderLibc.c
-    PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  set(folder ${PROJECT_SOURCE_DIR}/tools/common/portable)
+  set(sources ${TESSERA_OTHER_TARGETS} ${folder}/NoPolly.cpp ${folder}/OlderLibc.c)
+  target_sources(${tool} PRIVATE ${sources})
+  set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   target_link_options(${tool} PRIVATE -fuse-ld=lld -static-libstdc++ -static-libgcc
     --rtlib=compiler-rt --unwindlib=libunwind -Wl,--as-needed -Wl,--gc-sections
     -Wl,--wrap=hypot -s)

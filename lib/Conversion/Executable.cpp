@@ -117,7 +117,7 @@ Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
                                                   StringRef toolDirectory,
                                                   StringRef name) {
   StringRef root = llvm::sys::path::parent_path(toolDirectory);
-  llvm::SmallVector<std::string, 6> paths;
+  llvm::SmallVector<std::string, 8> paths;
   auto add = [&](StringRef above, StringRef folder) {
     for (StringRef inner : {"link", "."}) {
       llvm::SmallString<128> path(above);
@@ -129,10 +129,11 @@ Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
   if (!given.empty()) {
     paths.push_back(given.str());
   } else {
-    // An installed tree; one whose libraries are in lib/ARCHITECTURE; a build
-    // folder.
+    // An installed tree; one whose libraries are in lib/ARCHITECTURE; a wheel,
+    // of which `pip install --target` leaves out lib; a build folder.
     add(root, "lib/tessera");
     add(llvm::sys::path::parent_path(root), "lib/tessera");
+    add(root, "libexec/tessera");
     add(root, "lib");
   }
   for (const std::string &path : paths)

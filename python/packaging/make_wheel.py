@@ -3,8 +3,9 @@
 usage: make_wheel.py BUILD OUTPUT
 
 BUILD is a build folder with TESSERA_PORTABLE=ON, OUTPUT the folder for the wheel. Its scripts and
-data are an installed tree of the tools: bin/tessera, lib/tessera, share/tessera. Runs with
-setuptools and wheel; equal builds give equal wheels."""
+data are an installed tree of the tools: bin/tessera, share/tessera, and libexec/tessera in place
+of lib/tessera, since `pip install --target` leaves out lib. Runs with setuptools and wheel; equal
+builds give equal wheels."""
 
 from __future__ import annotations
 
@@ -50,10 +51,10 @@ def add_tools(unpacked: pathlib.Path, build: pathlib.Path) -> None:
     data = unpacked / (unpacked.name + ".data")
     copy(build / "bin/tessera", data / "scripts/tessera", 0o755)
     for path in sorted((build / "lib/link").iterdir()):
-        copy_archive(path, data / "data/lib/tessera/link" / path.name)
+        copy_archive(path, data / "data/libexec/tessera/link" / path.name)
     copy_archive(build / "lib/libtessera_rt_cuda.a",
-                 data / "data/lib/tessera/libtessera_rt_cuda.a")
-    copy(build / "lib/libtessera_rt_cuda.link", data / "data/lib/tessera/libtessera_rt_cuda.link")
+                 data / "data/libexec/tessera/libtessera_rt_cuda.a")
+    copy(build / "lib/libtessera_rt_cuda.link", data / "data/libexec/tessera/libtessera_rt_cuda.link")
     for name in SHARED:
         copy_tree(ROOT / "share" / name, data / "data/share/tessera" / name)
 

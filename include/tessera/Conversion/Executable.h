@@ -43,9 +43,10 @@ llvm::Error writeObject(mlir::ModuleOp module, const ObjectOptions &options,
                         llvm::StringRef path);
 
 /// The path of the runtime's library: `given` if it is not empty, otherwise
-/// lib`name`.a in ../lib/tessera, ../../lib/tessera or ../lib relative to
-/// `toolDirectory`, the folder of the tool or the shared library, or in the
-/// folder `link` of these, which comes first. Fails if it does not exist.
+/// lib`name`.a in ../lib/tessera, ../../lib/tessera, ../libexec/tessera or
+/// ../lib relative to `toolDirectory`, the folder of the tool or the shared
+/// library, or in the folder `link` of these, which comes first. Fails if it
+/// does not exist.
 llvm::Expected<std::string>
 findRuntimeLibrary(llvm::StringRef given, llvm::StringRef toolDirectory,
                    llvm::StringRef name = "tessera_rt_host");

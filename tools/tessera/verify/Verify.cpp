@@ -8,12 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Options.h"
-#include "PlanOptions.h"
-#include "Programs.h"
 #include "VerifyData.h"
 #include "VerifyDocument.h"
 #include "VerifyPairs.h"
+#include "tools/tessera/Options.h"
+#include "tools/tessera/PlanOptions.h"
+#include "tools/tessera/Programs.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
