@@ -1,3 +1,9 @@
+# Beside packages of libc++ clang searches LLVM's folder by itself, and CMake would
+# leave it out of the run path, in which the loader looks for MLIR.
+foreach(language C CXX)
+  list(REMOVE_ITEM CMAKE_${language}_IMPLICIT_LINK_DIRECTORIES ${LLVM_LIBRARY_DIRS})
+endforeach()
+
 # tessera_use_llvm(OPTIONS INCLUDES LIBRARIES): the compile options, include
 # directories and libraries that sources need which use the MLIR found. Also a part
 # of the installed package.

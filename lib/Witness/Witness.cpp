@@ -22,7 +22,10 @@ using namespace tessera::interp;
 
 /// Seeds of ordinary data, and of small integers after them.
 static constexpr uint64_t kSeeds = 32;
-static constexpr unsigned kShrinkingRuns = 200;
+/// The most runs that make arguments smaller, and the numbers of arguments that
+/// they may read together: large programs get fewer runs.
+static constexpr int64_t kShrinkingRuns = 200, kLeastRuns = 16;
+static constexpr int64_t kShrinkingNumbers = 4'000'000;
 /// The most elements of an argument that a line shows.
 static constexpr unsigned kShownElements = 4;
 
@@ -75,7 +78,7 @@ private:
   func::FuncOp original, compiled;
   const VerifyOptions &options;
   Witness witness;
-  unsigned runs = 0;
+  int64_t runs = 0, limit = kShrinkingRuns;
 };
 } // namespace
 
@@ -101,7 +104,7 @@ bool Search::drawn(uint64_t seed, bool integers) {
 }
 
 bool Search::holdsWith(unsigned argument, TensorRef tensor) {
-  if (++runs > kShrinkingRuns)
+  if (++runs > limit)
     return false;
   VerifyOptions given = options;
   given.given = witness.arguments;
@@ -146,7 +149,7 @@ static TensorRef withZeros(const Tensor &tensor, ArrayRef<int64_t> places) {
 void Search::zeroElements(unsigned argument) {
   SmallVector<int64_t> left = findNonzeros(*witness.arguments[argument]);
   size_t part = (left.size() + 1) / 2;
-  while (part > 0 && left.size() > 1 && runs < kShrinkingRuns) {
+  while (part > 0 && left.size() > 1 && runs < limit) {
     bool hasChanged = false;
     // The first elements are those that stay.
     for (size_t end = left.size(); end > 0 && left.size() > 1;) {
@@ -203,8 +206,12 @@ std::optional<Witness> Search::find(const VerifyReport *known) {
       isFound = drawn(seed, integers);
   if (!isFound)
     return std::nullopt;
-  for (unsigned i = 0; i < witness.arguments.size(); ++i)
+  int64_t numbers = 1;
+  for (auto [i, argument] : llvm::enumerate(witness.arguments)) {
     witness.names.push_back(getArgumentName(original, i));
+    numbers += argument->getNumElements();
+  }
+  limit = std::clamp(kShrinkingNumbers / numbers, kLeastRuns, kShrinkingRuns);
   for (unsigned i = 0; i < witness.arguments.size(); ++i)
     shrink(i);
   return witness;
@@ -268,16 +275,21 @@ static std::string describeArgument(StringRef name, const Tensor &tensor,
 }
 
 std::string interp::describeWitness(const Witness &witness) {
-  std::vector<std::string> parts;
+  std::vector<std::string> parts, drawn;
   bool hasZeros = false;
   for (auto [name, tensor, seed] :
        llvm::zip_equal(witness.names, witness.arguments, witness.seeds)) {
+    size_t nonzeros = findNonzeros(*tensor).size();
     std::string part = describeArgument(name, *tensor, seed);
     if (!part.empty())
-      parts.push_back(part);
-    hasZeros |=
-        int64_t(findNonzeros(*tensor).size()) < tensor->getNumElements();
+      (seed && nonzeros > kShownElements ? drawn : parts).push_back(part);
+    else
+      hasZeros = true;
+    hasZeros |= nonzeros < size_t(tensor->getNumElements()) && !seed;
   }
+  if (drawn.size() > kShownElements)
+    drawn = {llvm::formatv("{0} arguments as drawn", drawn.size())};
+  llvm::append_range(parts, drawn);
   if (parts.empty())
     parts.push_back("all arguments 0");
   else if (hasZeros)
