@@ -32,7 +32,7 @@ tessera_use_archive(LLVMSupport ${LLVM_LIBRARY_DIRS}/libLLVMSupport.a
 tessera_use_archive(LLVMExtensions ${LLVM_LIBRARY_DIRS}/libLLVMExtensions.a LLVMSupport)
 tessera_use_archive(LLVM ${LLVM_LIBRARY_DIRS}/libLLVMSupport.a LLVMSupport ${archives})
 
-# What calls the initializers of all of LLVM's targets would bring all of them.
+# Callers of the initializers of all of LLVM's targets would bring all of them.
 set(TESSERA_OTHER_TARGETS ${PROJECT_BINARY_DIR}/OtherTargets.c)
 set(text "/* Initializers of targets for which nothing is compiled. */\n")
 foreach(target ${LLVM_TARGETS_TO_BUILD})

@@ -140,7 +140,8 @@ static Flags getPrecisionFlags(const Plan &plan) {
   llvm_unreachable("unknown precision");
 }
 
-/// With --bf16 Megatron sums gradients in f32 unless a flag says otherwise.
+/// Gradients under --bf16: Megatron sums them in f32 unless a flag says
+/// otherwise.
 static Flags getGradDType(const Plan &plan) {
   if (plan.precision == Precision::F32)
     return plan.gradDType == GradDType::F32 ? Flags("") : std::nullopt;

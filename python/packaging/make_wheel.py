@@ -54,7 +54,8 @@ def add_tools(unpacked: pathlib.Path, build: pathlib.Path) -> None:
         copy_archive(path, data / "data/libexec/tessera/link" / path.name)
     copy_archive(build / "lib/libtessera_rt_cuda.a",
                  data / "data/libexec/tessera/libtessera_rt_cuda.a")
-    copy(build / "lib/libtessera_rt_cuda.link", data / "data/libexec/tessera/libtessera_rt_cuda.link")
+    copy(build / "lib/libtessera_rt_cuda.link",
+         data / "data/libexec/tessera/libtessera_rt_cuda.link")
     for name in SHARED:
         copy_tree(ROOT / "share" / name, data / "data/share/tessera" / name)
 

@@ -30,7 +30,7 @@ REQUEST, REPLY = struct.Struct("=IIqqQ"), struct.Struct("=IIQdq")
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 # A reply and the text of a refusal.
 REPLY_BYTES = 1 << 16
-# How long a program has to end by itself.
+# Seconds that a program has to end by itself.
 END_SECONDS = 3.0
 
 
@@ -101,7 +101,7 @@ class Client:
             self.finalizer()
             raise
 
-    # Who may use the program.
+    # The only user of the program.
 
     @contextlib.contextmanager
     def using(self, call: Call | None = None) -> Iterator[None]:

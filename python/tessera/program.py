@@ -235,7 +235,7 @@ class Program:
                 weights.set_tensor(self._client, tensor,
                                    read_array(name, self._model.weights[name]))
 
-    # What is known of it.
+    # Facts about it.
 
     @property
     def ranks(self) -> int:

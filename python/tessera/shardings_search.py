@@ -25,7 +25,8 @@ def find_shardings(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, An
     of whole batches; their values are not read. `mesh` has sizes by name, outermost first: a dict
     as {"dp": 2, "tp": 4}, a DeviceMesh or a JAX Mesh. `strategy` and `cluster` are as `tessera
     compile` has them, `inputs` (floats that are no parameters) and `dims` (names of dimensions of
-    arguments, as "ids=batch,seq") as `tessera import`; `options` are further ones of `tessera compile`.
+    arguments, as "ids=batch,seq") as `tessera import`; `options` are further ones of `tessera
+    compile`.
 
     Raises ImportFailure for a model that cannot be imported, CompileError for a mesh without
     names, and ShardingsError for a strategy that the compiler cannot apply to it."""

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How far a program already is, and whether options fit it.
+// The phase of a program, and whether options fit it.
 //
 //===----------------------------------------------------------------------===//
 

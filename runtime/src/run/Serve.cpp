@@ -216,7 +216,7 @@ void Server::reply(const serve::Request &request, double seconds,
   reply.seconds = seconds;
   std::string message(reinterpret_cast<const char *>(&reply), sizeof(reply));
   message += refusal;
-  // Who does not read its replies learns of nothing; the next read ends.
+  // A client that does not read its replies learns of nothing.
   while (send(options.serve.socket, message.data(), message.size(),
               MSG_NOSIGNAL) < 0 &&
          errno == EINTR)

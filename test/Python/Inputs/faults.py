@@ -14,7 +14,7 @@ from models import draw_ids, make_nano
 from torch import nn
 
 IDS = draw_ids()
-# How long processes have to end.
+# Seconds that processes have to end.
 END = 5
 
 

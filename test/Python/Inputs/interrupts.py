@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 ROWS, WIDTH, STEPS = 2048, 768, 8
-# How long KeyboardInterrupt may take.
+# Seconds that KeyboardInterrupt may take.
 LIMIT = 0.1
 
 

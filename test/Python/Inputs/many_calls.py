@@ -13,7 +13,7 @@ from faults import list_session
 from models import draw_ids, make_nano
 
 CALLS, RUNS, FIRST = 1000, 1000, 100
-# What the allocator may keep more of, in kB.
+# Memory that the allocator may keep in addition, in kB.
 SLACK = 256
 
 
