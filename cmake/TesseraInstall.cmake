@@ -62,7 +62,12 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_PACKAGE_SECTION devel)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME tessera)
-  set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "clang-22 | g++")
+  # Host programs are linked by the tool, those for GPUs by a compiler.
+  if(TARGET tessera_rt_host_libcxx)
+    set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "clang-22 | g++")
+  else()
+    set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "clang-22 | g++")
+  endif()
   set(CPACK_COMPONENT_TOOLS_DESCRIPTION
       "Partitions transformers over devices: tools and the runtime of programs")
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtessera-dev)
