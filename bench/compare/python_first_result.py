@@ -2,8 +2,7 @@
 
 The module is GPT-2 of 124 million parameters by transformers, in f32 at batch 1 and 64 tokens. The
 time of tessera.compile is cut into the export, which torch.export takes most of, the compiler, and
-start and weights: the second compile, from the cache, has all but the compiler. Peak memory is that
-of Python above what it had before.
+start and weights: the second compile, from the cache, has all but the compiler.
 
 PyTorch is in its own environment: --torch-python or TESSERA_TORCH_PYTHON names its Python, which
 has transformers, too."""
@@ -12,7 +11,6 @@ import argparse
 import json
 import os
 import pathlib
-import resource
 import sys
 import tempfile
 import time
@@ -52,10 +50,8 @@ def measure(ranks):
             compiled = time.perf_counter()
             return program(ids), compiled
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter()
     (result, compiled), whole = timed(first)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     cold, call = compiled - begin, whole - (compiled - begin)
     begin = time.perf_counter()
     (_, compiled), _ = timed(first)
@@ -68,8 +64,8 @@ def measure(ranks):
                       "seconds": round(whole, 2), "export": round(export, 2),
                       "compiler": round(cold - cached, 2),
                       "start_and_weights": round(cached - export, 2),
-                      "call_and_end": round(call, 2), "from_cache": round(cached, 2),
-                      "peak_MB_above_module": round(peak / 1024, 1)}), flush=True)
+                      "call_and_end": round(call, 2), "from_cache": round(cached, 2)}),
+          flush=True)
 
 
 def measure_torch():

@@ -29,7 +29,7 @@ def step_seconds(program, steps):
     done = subprocess.run([program, "--random-data", "--steps", str(steps), "--quiet",
                            "--log=jsonl"], check=True, capture_output=True, text=True)
     records = map(json.loads, done.stdout.splitlines())
-    return statistics.median([record["seconds"] for record in records if "loss" in record][1:])
+    return statistics.median([record["ms"] / 1000 for record in records if "loss" in record][1:])
 
 
 def alternate(acts, rounds):
