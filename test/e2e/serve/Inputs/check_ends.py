@@ -65,7 +65,7 @@ def check_lost(rank, is_in_call):
         time.sleep(0.1)
     os.kill(pids[rank], signal.SIGKILL)
     begin = time.monotonic()
-    assert client.socket.recv(100) == b""
+    assert client.read() == b""
     message = client.process.stderr.read().decode()
     assert f"rank {rank} was killed by signal 9" in message, message
     assert client.process.wait() == 75
@@ -87,7 +87,7 @@ client.close()
 await_end(pids)
 client, pids = start()
 client.process.terminate()
-assert client.socket.recv(100) == b""
+assert client.read() == b""
 await_end(pids)
 client.process.wait()
 print("so does the socket, and SIGTERM")
@@ -119,8 +119,8 @@ thread.join()
 client, pids = started[0]
 everything = [client.process.pid, *pids]
 before = seconds_of(everything)
-time.sleep(4)
-assert seconds_of(everything) - before <= 0.02, "an idle program uses the processor"
+time.sleep(10)
+assert seconds_of(everything) - before <= 0.05, "an idle program uses the processor"
 results = client.call()
 assert np.isfinite(results["loss"])
 for rank in pids:

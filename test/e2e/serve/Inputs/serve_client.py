@@ -54,9 +54,17 @@ class Client:
         self.number = 0
         self.receive()
 
+    def read(self):
+        """The next message; none at the socket's end. A program that is killed before it read a
+        request resets it."""
+        try:
+            return self.socket.recv(1 << 16)
+        except ConnectionResetError:
+            return b""
+
     def receive(self):
         """Returns kind, number, seconds and refusal of the next reply."""
-        message = self.socket.recv(1 << 16)
+        message = self.read()
         if not message:
             raise EOFError(f"the program ended with {self.process.wait()}")
         kind, refused, number, seconds, _ = struct.unpack("<IIQdq", message[:32])
