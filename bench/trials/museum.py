@@ -91,6 +91,8 @@ def find_faults(cases, rows):
         name, equal = row["function"], row["interpreter"] == "equal"
         if is_wrong(row) and row["proof"] == "proven":
             yield f"@{name} is proven"
+        if row["proof"] == "refuted" and not row["witness"]:
+            yield f"@{name} is refuted without a witness"
         if row["proof"] == "refuted" and not is_wrong(row):
             yield f"@{name} is refuted: {row['witness']}"
         if equal == is_wrong(row):

@@ -20,8 +20,9 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::interp;
 
-/// Seeds of ordinary data, and of small integers after them.
-static constexpr uint64_t kSeeds = 32;
+/// The kinds of data that are drawn, and the most seeds of each.
+enum class WitnessData { Ordinary, Integers, Positive };
+static constexpr int64_t kSeeds = 21, kLeastSeeds = 2;
 /// The most runs that make arguments smaller, and the numbers of arguments that
 /// they may read together: large programs get fewer runs.
 static constexpr int64_t kShrinkingRuns = 200, kLeastRuns = 16;
@@ -66,8 +67,12 @@ public:
 private:
   /// Keeps a comparison's arguments if they are a witness.
   bool keep(const VerifyReport &report);
+  /// Sets how often both functions are run, by the size of the arguments.
+  void setLimits();
+  /// Names the data of all arguments.
+  void setOrigins(StringRef text);
   /// Runs both functions on data of a seed.
-  bool drawn(uint64_t seed, bool integers);
+  bool drawn(uint64_t seed, WitnessData data);
   /// Runs both functions on the witness with another argument in place.
   bool holdsWith(unsigned argument, TensorRef tensor);
   /// Makes an argument of the witness smaller.
@@ -78,7 +83,7 @@ private:
   func::FuncOp original, compiled;
   const VerifyOptions &options;
   Witness witness;
-  int64_t runs = 0, limit = kShrinkingRuns;
+  int64_t runs = 0, limit = kShrinkingRuns, seeds = kSeeds;
 };
 } // namespace
 
@@ -92,14 +97,50 @@ bool Search::keep(const VerifyReport &report) {
   return true;
 }
 
-bool Search::drawn(uint64_t seed, bool integers) {
+void Search::setLimits() {
+  int64_t numbers = 1;
+  for (Type type : original.getArgumentTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      numbers += tensor.getNumElements();
+  limit = std::clamp(kShrinkingNumbers / numbers, kLeastRuns, kShrinkingRuns);
+  seeds = std::clamp(limit * kSeeds / kShrinkingRuns, kLeastSeeds, kSeeds);
+}
+
+void Search::setOrigins(StringRef text) {
+  witness.origins.assign(witness.arguments.size(), text.str());
+  for (auto [origin, given] : llvm::zip(witness.origins, options.given))
+    if (given)
+      origin = "as given";
+}
+
+/// A copy in which floats are their magnitudes, and 1 in place of 0.
+static TensorRef makePositive(const Tensor &tensor) {
+  auto copy = std::make_shared<Tensor>(tensor);
+  for (int64_t i = 0, n = copy->getNumElements(); i < n; ++i)
+    (*copy)[i].f = tensor[i].f == 0 ? 1 : std::fabs(tensor[i].f);
+  return copy;
+}
+
+bool Search::drawn(uint64_t seed, WitnessData data) {
   VerifyOptions drawn = options;
   drawn.inputs.seed = seed;
-  drawn.inputs.integers = integers;
+  drawn.inputs.integers |= data == WitnessData::Integers;
+  if (data == WitnessData::Positive) {
+    FailureOr<RankTensors> inputs = makeInputs(original, drawn.inputs);
+    if (failed(inputs))
+      return false;
+    drawn.given.resize(inputs->size());
+    for (auto [given, input] : llvm::zip_equal(drawn.given, *inputs))
+      if (!given && input->getElementType().isFloat())
+        given = makePositive(*input);
+  }
   FailureOr<VerifyReport> report = verify(original, compiled, drawn);
   if (failed(report) || !keep(*report))
     return false;
-  witness.seeds.assign(witness.arguments.size(), seed);
+  StringRef kind = data == WitnessData::Positive ? "positive data"
+                   : drawn.inputs.integers       ? "small integers"
+                                                 : "data";
+  setOrigins(llvm::formatv("{0} of seed {1}", kind, seed).str());
   return true;
 }
 
@@ -112,7 +153,7 @@ bool Search::holdsWith(unsigned argument, TensorRef tensor) {
   FailureOr<VerifyReport> report = verify(original, compiled, given);
   if (failed(report) || !keep(*report))
     return false;
-  witness.seeds[argument] = std::nullopt;
+  witness.origins[argument].clear();
   return true;
 }
 
@@ -171,7 +212,7 @@ void Search::shrink(unsigned argument) {
   TensorRef now = witness.arguments[argument];
   bool isFloat = now->getElementType().isFloat();
   if (findNonzeros(*now).empty()) {
-    witness.seeds[argument] = std::nullopt;
+    witness.origins[argument].clear();
     return;
   }
   Cell zero = isFloat ? floatCell(0) : intCell(0);
@@ -180,7 +221,7 @@ void Search::shrink(unsigned argument) {
   if (!isFloat)
     return;
   zeroElements(argument);
-  // Ones, else the nearest integers, in place of what is left.
+  // Replaces the elements that are left by ones, else by the nearest integers.
   now = witness.arguments[argument];
   for (bool isOne : {true, false}) {
     auto tried = std::make_shared<Tensor>(*now);
@@ -196,22 +237,18 @@ std::optional<Witness> Search::find(const VerifyReport *known) {
   // Data that leaves the domain of an op is no witness, and no error.
   ScopedDiagnosticHandler quiet(original.getContext(),
                                 [](Diagnostic &) { return success(); });
-  bool isFound = false;
-  if (known && keep(*known)) {
-    isFound = true;
-    witness.seeds.assign(witness.arguments.size(), options.inputs.seed);
-  }
-  for (bool integers : {false, true})
-    for (uint64_t seed = 0; seed < kSeeds && !isFound; ++seed)
-      isFound = drawn(seed, integers);
+  setLimits();
+  bool isFound = known && keep(*known);
+  if (isFound)
+    setOrigins(llvm::formatv("data of seed {0}", options.inputs.seed).str());
+  for (WitnessData data :
+       {WitnessData::Ordinary, WitnessData::Integers, WitnessData::Positive})
+    for (int64_t seed = 0; seed < seeds && !isFound; ++seed)
+      isFound = drawn(seed, data);
   if (!isFound)
     return std::nullopt;
-  int64_t numbers = 1;
-  for (auto [i, argument] : llvm::enumerate(witness.arguments)) {
+  for (unsigned i = 0; i < witness.arguments.size(); ++i)
     witness.names.push_back(getArgumentName(original, i));
-    numbers += argument->getNumElements();
-  }
-  limit = std::clamp(kShrinkingNumbers / numbers, kLeastRuns, kShrinkingRuns);
   for (unsigned i = 0; i < witness.arguments.size(); ++i)
     shrink(i);
   return witness;
@@ -244,7 +281,7 @@ static std::string printIndex(ArrayRef<int64_t> index) {
 
 /// "x[0, 2] = 1", for each nonzero element; none if there are none.
 static std::string describeArgument(StringRef name, const Tensor &tensor,
-                                    std::optional<uint64_t> seed) {
+                                    StringRef origin) {
   SmallVector<int64_t> places = findNonzeros(tensor);
   const ElementType &type = tensor.getElementType();
   if (places.empty())
@@ -257,10 +294,10 @@ static std::string describeArgument(StringRef name, const Tensor &tensor,
       llvm::all_of(places, isFirst))
     return (name + " = " + print(type, tensor[places[0]])).str();
   if (places.size() > kShownElements)
-    return seed ? llvm::formatv("{0} as drawn with seed {1}", name, *seed).str()
-                : llvm::formatv("{0} with {1} numbers other than 0", name,
-                                places.size())
-                      .str();
+    return origin.empty() ? llvm::formatv("{0} with {1} numbers other than 0",
+                                          name, places.size())
+                                .str()
+                          : (name + ": " + origin).str();
   std::vector<std::string> parts;
   for (int64_t place : places) {
     SmallVector<int64_t> index;
@@ -277,15 +314,16 @@ static std::string describeArgument(StringRef name, const Tensor &tensor,
 std::string interp::describeWitness(const Witness &witness) {
   std::vector<std::string> parts, drawn;
   bool hasZeros = false;
-  for (auto [name, tensor, seed] :
-       llvm::zip_equal(witness.names, witness.arguments, witness.seeds)) {
+  for (auto [name, tensor, origin] :
+       llvm::zip_equal(witness.names, witness.arguments, witness.origins)) {
     size_t nonzeros = findNonzeros(*tensor).size();
-    std::string part = describeArgument(name, *tensor, seed);
+    std::string part = describeArgument(name, *tensor, origin);
     if (!part.empty())
-      (seed && nonzeros > kShownElements ? drawn : parts).push_back(part);
+      (!origin.empty() && nonzeros > kShownElements ? drawn : parts)
+          .push_back(part);
     else
       hasZeros = true;
-    hasZeros |= nonzeros < size_t(tensor->getNumElements()) && !seed;
+    hasZeros |= nonzeros < size_t(tensor->getNumElements()) && origin.empty();
   }
   if (drawn.size() > kShownElements)
     drawn = {llvm::formatv("{0} arguments as drawn", drawn.size())};

@@ -8,14 +8,9 @@ from typing import Optional, Union
 from .errors import CompileError
 
 
-@dataclass(frozen=True)
-class AdamW:
-    """torch.optim.AdamW with its names and defaults: all parameters decay, and no gradient is
-    clipped."""
-    lr: float = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 1e-2
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings that torch's optimizers lack, by name alone."""
     #: The largest norm of all gradients; 0: any.
     clip: float = 0.0
     #: The learning rate after the warm-up: "constant" or "cosine".
@@ -29,6 +24,16 @@ class AdamW:
     #: with. The first match holds.
     groups: Optional[str] = None
 
+
+@dataclass(frozen=True)
+class AdamW(Settings):
+    """torch.optim.AdamW with its names and defaults: all parameters decay, and no gradient is
+    clipped."""
+    lr: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 1e-2
+
     def arguments(self) -> list[str]:
         """Options of the compiler."""
         betas = tuple(self.betas)
@@ -39,22 +44,11 @@ class AdamW:
 
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(Settings):
     """torch.optim.SGD with its names and defaults; no gradient is clipped."""
     lr: float = 1e-3
     momentum: float = 0.0
     weight_decay: float = 0.0
-    #: The largest norm of all gradients; 0: any.
-    clip: float = 0.0
-    #: The learning rate after the warm-up: "constant" or "cosine".
-    lr_schedule: str = "constant"
-    #: Steps until the full learning rate.
-    warmup: int = 0
-    #: The step at which cosine reaches `min_lr`.
-    total_steps: int = 0
-    min_lr: float = 0.0
-    #: As of AdamW.
-    groups: Optional[str] = None
 
     def arguments(self) -> list[str]:
         """Options of the compiler."""

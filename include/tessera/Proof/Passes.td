@@ -31,7 +31,7 @@ def VerifyPartitionPass : Pass<"dist-verify-partition", "::mlir::ModuleOp"> {
       return %0 : tensor<4xf32>
     }
     ```
-    is refuted: the result is to be reduced over x. With a `dist.all_reduce` of
+    deviates: the result is to be reduced over x. With a `dist.all_reduce` of
     `%0` it is proven.
   }];
   let dependentDialects = ["::tessera::dist::DistDialect",

@@ -24,20 +24,21 @@ struct Witness {
   /// The global arguments, and the names of those of the original.
   RankTensors arguments;
   std::vector<std::string> names;
-  /// Arguments that are ordinary data, by the seed that they were drawn with;
-  /// none for those that the search made smaller.
-  std::vector<std::optional<uint64_t>> seeds;
+  /// The data that an argument is, "small integers of seed 3"; empty for those
+  /// that the search made smaller.
+  std::vector<std::string> origins;
   /// The output that differs most beyond its bound.
   OutputComparison output;
   unsigned number = 0;
 };
 
-/// Searches a witness: ordinary data, then small integers, of several seeds;
-/// then makes its arguments smaller (zeros, a single one, integers). Runs both
-/// functions at most 64 times to find one and 200 times to make it smaller, so
-/// equal programs have equal witnesses. `known` is the comparison of data that
-/// `verify` has run, tried first. Returns none if the programs agree on all of
-/// it, or if they are too large to interpret.
+/// Searches a witness: ordinary data, small integers and positive data, of
+/// several seeds; then makes its arguments smaller (zeros, a single one,
+/// integers). Runs both functions at most 64 times to find one and 200 times to
+/// make it smaller, fewer times for large programs, so equal programs have
+/// equal witnesses. `known` is the comparison of one set of data that `verify`
+/// has run, tried first. Returns none if no data shows a difference of finite
+/// numbers, or if the programs are too large to interpret.
 std::optional<Witness> findWitness(mlir::func::FuncOp original,
                                    mlir::func::FuncOp compiled,
                                    const VerifyOptions &options,

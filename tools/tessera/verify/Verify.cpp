@@ -436,12 +436,15 @@ StringRef judge(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
   });
   if (!verdict.isCompared)
     return "not provable";
-  if (std::optional<Witness> witness =
-          findWitness(original, compiled, options, &verdict.report)) {
-    verdict.witness = describeWitness(*witness);
-    return "refuted";
-  }
-  return verdict.report.ok() ? "not provable" : "refuted";
+  // A report of several sets of data has the results of one and the arguments
+  // of another.
+  const VerifyReport *known = verdict.seeds == 1 ? &verdict.report : nullptr;
+  std::optional<Witness> witness =
+      findWitness(original, compiled, options, known);
+  if (!witness)
+    return "not provable";
+  verdict.witness = describeWitness(*witness);
+  return "refuted";
 }
 
 /// The function that `original` was compiled to; for a pipeline program the
@@ -566,6 +569,7 @@ FunctionVerdict verifyPair(LocalPair pair, const VerifyOptions &options,
     if (judged) {
       verdict = std::move(*judged);
     } else {
+      // It has been reported, as a diagnostic.
       llvm::consumeError(judged.takeError());
       verdict.isCompared = false;
       verdict.proof = "not provable";
@@ -576,8 +580,13 @@ FunctionVerdict verifyPair(LocalPair pair, const VerifyOptions &options,
   return verdict;
 }
 
-llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
+/// Reads the settings of comparisons, and the number of sets of data.
+llvm::Expected<std::pair<VerifyOptions, int64_t>>
+readOptions(const ParsedOptions &parsed) {
   VerifyOptions options;
+  auto seeds = parsed.getInteger("--seeds", 1);
+  if (!seeds)
+    return seeds.takeError();
   auto steps = parsed.getInteger("--steps", 1);
   if (!steps)
     return steps.takeError();
@@ -596,17 +605,15 @@ llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
           parsed.get("--tolerance") + "'");
     options.tolerance = tolerance;
   }
-  return options;
+  return std::pair(options, seeds->value_or(1));
 }
 
 llvm::Expected<bool> compare(mlir::ModuleOp original,
                              const ParsedOptions &parsed, Progress &progress) {
-  auto options = readOptions(parsed);
-  if (!options)
-    return options.takeError();
-  auto seeds = parsed.getInteger("--seeds", 1);
-  if (!seeds)
-    return seeds.takeError();
+  auto read = readOptions(parsed);
+  if (!read)
+    return read.takeError();
+  auto &[options, seeds] = *read;
   if (llvm::Error error = checkConflicts(parsed))
     return std::move(error);
   Module plain = original.clone();
@@ -618,7 +625,7 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
   else if (llvm::Error error =
                prepare(*plain, parsed, plainPhases, /*inPlainOrder=*/true))
     return std::move(error);
-  options->leastTolerance = getPlannedTolerance(original);
+  options.leastTolerance = getPlannedTolerance(original);
   auto functions = selectFunctions(original, parsed);
   if (!functions)
     return functions.takeError();
@@ -631,12 +638,12 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     auto given = readInputs(functions->front(), parsed.get("--inputs"));
     if (!given)
       return given.takeError();
-    options->given = std::move(*given);
+    options.given = std::move(*given);
   }
   if (parsed.has("--weights")) {
-    options->given.resize(functions->front().getNumArguments());
-    if (llvm::Error error = readWeights(
-            functions->front(), parsed.get("--weights"), options->given))
+    options.given.resize(functions->front().getNumArguments());
+    if (llvm::Error error = readWeights(functions->front(),
+                                        parsed.get("--weights"), options.given))
       return std::move(error);
   }
   auto compiled = makeCompiled(original, parsed, phases);
@@ -662,10 +669,9 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     auto reference =
         plain ? plain->lookupSymbol<mlir::func::FuncOp>(function.getName())
               : function;
-    auto verdict =
-        verifyFunction(reference, function, other, *options, seeds->value_or(1),
-                       parsed.get("--dump"), !parsed.has("--no-proof"),
-                       !parsed.has("--json"), progress);
+    auto verdict = verifyFunction(
+        reference, function, other, options, seeds, parsed.get("--dump"),
+        !parsed.has("--no-proof"), !parsed.has("--json"), progress);
     if (!verdict)
       return verdict.takeError();
     verdicts.push_back(std::move(*verdict));
@@ -691,12 +697,10 @@ llvm::Expected<bool> verifyPairs(const ParsedOptions &parsed,
     if (parsed.has(option))
       return llvm::createStringError("expects --pairs or " + option +
                                      " but got both");
-  auto options = readOptions(parsed);
-  if (!options)
-    return options.takeError();
-  auto seeds = parsed.getInteger("--seeds", 1);
-  if (!seeds)
-    return seeds.takeError();
+  auto read = readOptions(parsed);
+  if (!read)
+    return read.takeError();
+  auto &[options, seeds] = *read;
   std::vector<FunctionVerdict> verdicts;
   for (StringRef path : parsed.positional) {
     auto module = readModule(path, context);
@@ -706,8 +710,7 @@ llvm::Expected<bool> verifyPairs(const ParsedOptions &parsed,
     if (!pairs)
       return pairs.takeError();
     for (LocalPair pair : *pairs)
-      verdicts.push_back(
-          verifyPair(pair, *options, seeds->value_or(1), progress));
+      verdicts.push_back(verifyPair(pair, options, seeds, progress));
   }
   std::vector<std::string> differences;
   if (parsed.has("--expect")) {

@@ -99,6 +99,9 @@ tessera::compareAnswers(llvm::ArrayRef<FunctionVerdict> verdicts,
     if (row == expected.end())
       return llvm::createStringError(path + ": expects a row for '" +
                                      verdict.name + "'");
+    if (verdict.proof == "proven" && !verdict.report.ok())
+      differences.push_back("@" + verdict.name +
+                            ": is proven, but its results differ");
     if (row->second != verdict.proof)
       differences.push_back(llvm::formatv("@{0}: expects {1} but got {2}",
                                           verdict.name, row->second,

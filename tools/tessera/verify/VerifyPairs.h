@@ -32,7 +32,8 @@ void printPairs(llvm::ArrayRef<FunctionVerdict> verdicts,
 
 /// Compares answers with a file of rows `function,answer`, where an answer is
 /// proven, refuted or not provable; lines that begin with # are comments.
-/// Returns a line for each difference. Fails for a file that is none, a
+/// Returns a line for each difference, and for each function that is proven
+/// although its results differ. Fails for a file that is none, a
 /// function that no file has, and one without a row.
 llvm::Expected<std::vector<std::string>>
 compareAnswers(llvm::ArrayRef<FunctionVerdict> verdicts, llvm::StringRef path);
