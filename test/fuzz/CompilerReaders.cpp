@@ -324,29 +324,45 @@ bool readAttribute(const std::string &text) {
   return true;
 }
 
+/// A context that counts errors. It grows with every type, so each input has
+/// its own.
+struct CountingContext {
+  CountingContext()
+      : context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED),
+        handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          errors += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+        }) {}
+
+  static mlir::DialectRegistry makeRegistry() {
+    mlir::DialectRegistry registry;
+    registerDialects(registry);
+    return registry;
+  }
+  void expectOneUnless(bool isGood) const {
+    require(errors == (isGood ? 0 : 1), "expects one error, or none");
+  }
+
+  mlir::MLIRContext context;
+  int errors = 0;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
 /// A module of StableHLO becomes a graph, or gives one error.
 bool readGraph(const std::string &text) {
   if (llvm::Error error = checkModuleText("graph", text)) {
     llvm::consumeError(std::move(error));
     return false;
   }
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  // A context grows with every type, so each input has its own.
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  CountingContext counting;
+  mlir::MLIRContext &context = counting.context;
   context.allowUnregisteredDialects();
-  int errors = 0;
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        errors += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-      });
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return false;
   mlir::PassManager pm(&context);
   buildImport(pm, ImportOptions());
   bool isImported = succeeded(pm.run(*module));
-  require(errors == (isImported ? 0 : 1), "expects one error, or none");
+  counting.expectOneUnless(isImported);
   return isImported;
 }
 
@@ -363,24 +379,18 @@ constexpr StringRef kDecided = R"(
 
 /// Applies a decision file and partitions its program, or gives an error.
 bool readDecisions(const std::string &text) {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  int errors = 0;
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        errors += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-      });
+  CountingContext counting;
+  mlir::MLIRContext &context = counting.context;
   auto module = mlir::parseSourceString<mlir::ModuleOp>(kDecided, &context);
   bool isTaken = succeeded(replayDecisions(*module, text));
-  require(errors == (isTaken ? 0 : 1), "expects one error, or none");
+  counting.expectOneUnless(isTaken);
   if (!isTaken)
     return false;
   mlir::PassManager pm(&context);
   buildPhase(pm, Phase::Propagate, PipelineOptions());
   buildPhase(pm, Phase::Partition, PipelineOptions());
   bool isPartitioned = succeeded(pm.run(*module));
-  require(errors == (isPartitioned ? 0 : 1), "expects one error, or none");
+  counting.expectOneUnless(isPartitioned);
   return true;
 }
 
@@ -413,19 +423,13 @@ bool readShardings(const std::string &text) {
   if (options.layout.strategy.isSearched)
     return false;
   options.shardings = given;
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  int errors = 0;
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        errors += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-      });
+  CountingContext counting;
+  mlir::MLIRContext &context = counting.context;
   auto module = mlir::parseSourceString<mlir::ModuleOp>(kSharded, &context);
   mlir::PassManager pm(&context);
   buildPhasesUpTo(pm, Phase::Partition, options);
   bool isPartitioned = succeeded(pm.run(*module));
-  require(errors == (isPartitioned ? 0 : 1), "expects one error, or none");
+  counting.expectOneUnless(isPartitioned);
   return isPartitioned;
 }
 
