@@ -5,6 +5,7 @@ symbol above glibc 2.34.
 usage: compare_links.py BIN FOLDER MODELS
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -54,7 +55,8 @@ for name, (model, *options) in PROGRAMS.items():
         read(tessera, "model", models / f"{model}.json", "--batch", "8", "--seq", "32", "--train",
              "--quiet", "-o", graph)
     command = [tessera, "compile", graph, "--quiet", *options]
-    subprocess.run([*command, "-o", made], check=True, env={"PATH": "/nonexistent"})
+    subprocess.run([*command, "-o", made], check=True,
+                   env=os.environ | {"PATH": "/nonexistent"})
     read(*command, "--runtime-library", driven, "-o", f"{made}-driven")
     check_needs(made)
     ours, theirs = state(made), state(folder / f"{name}-driven")
